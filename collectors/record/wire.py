@@ -1,0 +1,121 @@
+"""A line of record.jsonl <-> events.
+
+`{"t": 12.3, "log": [0, 512]}`: `t` and one or more facts seen at that instant, under their own names. Unknown names are
+passed over, so that an older reader reads a newer record as far as it can.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from collectors.reading import events as ev
+
+
+class Entry(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """One line. The order of the fields is the order in which a line's facts are read."""
+
+    t: float
+    run: ev.RunFacts | None = None
+    clock: float | None = None
+    log: tuple[int, int] | None = None
+    gpu: dict[int, ev.Gpu] | None = None
+    gpu_error: str | None = None
+    host: dict[int, ev.Proc] | None = None
+    gone: tuple[int, ...] = ()
+    box: ev.Box | None = None
+    series: tuple[int, tuple[str, ...]] | None = None
+    metrics: dict[int, float] | None = None
+    metrics_gone: tuple[int, ...] = ()
+    metrics_error: str | None = None
+    took_ms: int | None = None
+    exact: bool = False
+    health: dict[str, Any] | None = None
+    request: dict[str, Any] | None = None
+    source: tuple[str, str | None] | None = None
+    tick: bool = False
+    exit: dict[str, Any] | None = None
+
+
+_decoder = msgspec.json.Decoder(Entry)
+_encoder = msgspec.json.Encoder()
+
+
+def decode(line: bytes) -> Entry:
+    """Raises msgspec.MsgspecError on a damaged line."""
+    return _decoder.decode(line)
+
+
+def encode(entry: Entry) -> bytes:
+    return _encoder.encode(entry) + b"\n"
+
+
+def entry_of(event: ev.AnyEvent) -> Entry:
+    """The line that an event is written as; Log's bytes stay in server.log, the line holds their place."""
+    t = round(event.t, 3)
+    match event:
+        case ev.Started(run=run):
+            return Entry(t=t, run=run)
+        case ev.Log(offset=offset, data=data):
+            return Entry(t=t, log=(offset, offset + len(data)))
+        case ev.GpuSample(gpus=gpus, error=error):
+            return Entry(t=t, gpu_error=error) if error is not None else Entry(t=t, gpu=gpus)
+        case ev.HostSample(procs=procs, gone=gone, box=box):
+            return Entry(t=t, host=procs, gone=gone, box=box)
+        case ev.Series(start=start, names=names):
+            return Entry(t=t, series=(start, names))
+        case ev.Metrics():
+            return Entry(
+                t=t,
+                metrics=event.values,
+                metrics_gone=event.gone,
+                metrics_error=event.error,
+                took_ms=event.took_ms,
+                exact=event.exact,
+            )
+        case ev.Health() | ev.Request() | ev.Exit():
+            fields = {k: v for k, v in msgspec.structs.asdict(event).items() if k != "t"}
+            name = type(event).__name__.lower()
+            return Entry(t=t, **{name: fields})
+        case ev.Clock(wall=wall):
+            return Entry(t=t, clock=wall)
+        case ev.Source(source=source, error=error):
+            return Entry(t=t, source=(source, error))
+        case ev.Tick():
+            return Entry(t=t, tick=True)
+
+
+def events_of(entry: Entry, log_bytes: Callable[[int, int], bytes]) -> Iterator[ev.AnyEvent]:
+    """The events of a line; `log_bytes(from, to)` fetches what the line only points to."""
+    t = entry.t
+    if entry.run is not None:
+        yield ev.Started(t=t, run=entry.run)
+    if entry.clock is not None:
+        yield ev.Clock(t=t, wall=entry.clock)
+    if entry.log is not None:
+        yield ev.Log(t=t, offset=entry.log[0], data=log_bytes(*entry.log))
+    if entry.gpu is not None:
+        yield ev.GpuSample(t=t, gpus=entry.gpu)
+    if entry.gpu_error is not None:
+        yield ev.GpuSample(t=t, error=entry.gpu_error)
+    if entry.host is not None or entry.gone or entry.box is not None:
+        yield ev.HostSample(t=t, procs=entry.host or {}, gone=entry.gone, box=entry.box)
+    if entry.series is not None:
+        yield ev.Series(t=t, start=entry.series[0], names=entry.series[1])
+    if entry.metrics is not None:
+        yield ev.Metrics(
+            t=t,
+            values=entry.metrics,
+            gone=entry.metrics_gone,
+            error=entry.metrics_error,
+            took_ms=entry.took_ms,
+            exact=entry.exact,
+        )
+    for name, kind in (("health", ev.Health), ("request", ev.Request), ("exit", ev.Exit)):
+        fields = getattr(entry, name)
+        if fields is not None:
+            yield msgspec.convert({"t": t, **fields}, type=kind)
+    if entry.source is not None:
+        yield ev.Source(t=t, source=entry.source[0], error=entry.source[1])
+    if entry.tick:
+        yield ev.Tick(t=t)

@@ -1,0 +1,3 @@
+from specwatch import main
+
+main()

@@ -1,0 +1,80 @@
+"""The `specwatch` command: finds the command's module, runs it, turns errors into `error:` + `hint:` + exit code."""
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from collectors.errors import ExitCode, SpecwatchError
+from launch.commands import COMMANDS
+from launch.output import error
+
+
+class CommandTable(click.Group):
+    """Imports a command's module only when that command runs (`--help` and `status` cost no httpx, no textual)."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [row.name for row in COMMANDS if not row.hidden]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if all(row.name != cmd_name for row in COMMANDS):
+            return None
+        command: click.Command = importlib.import_module(f"launch.commands.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(row.name, row.help) for row in COMMANDS if not row.hidden])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and all(row.name != name for row in COMMANDS):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, self.list_commands(ctx), 1)
+            hint = f"did you mean `{near[0]}`?" if near else "`specwatch --help` lists the commands"
+            raise SpecwatchError(f"there is no command `{name}`", hint)
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"specwatch {version('specwatch')}")
+        ctx.exit()
+
+
+@click.command(cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@click.option("--state-dir", envvar="SPECWATCH_STATE_DIR", help="Where runs are kept.  [$XDG_STATE_HOME/specwatch]")
+@click.option("--config", envvar="SPECWATCH_CONFIG", help="Profiles, noise, hooks.  [~/.config/specwatch/config.toml]")
+@click.pass_context
+def cli(ctx: click.Context, **options: Any) -> None:
+    """Watch a vLLM server load, and see what speculative decoding really buys."""
+    ctx.obj = options
+
+
+def main() -> None:
+    try:
+        cli(standalone_mode=False, prog_name="specwatch")
+        code = int(ExitCode.OK)
+    except SpecwatchError as problem:
+        error(problem.message, problem.hint)
+        code = int(problem.code)
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.UsageError as problem:
+        where = problem.ctx.command_path if problem.ctx else "specwatch"
+        error(problem.format_message(), f"`{where} --help` says how it is used")
+        code = int(ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        code = 130
+    except BrokenPipeError:  # `specwatch logs | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = int(ExitCode.OK)
+    sys.exit(code)
