@@ -72,7 +72,9 @@ class RunFolder:
         try:
             folder.inbox.mkdir(parents=True, mode=0o700)
             folder.path.chmod(0o700)
-            with os.fdopen(os.open(folder.run_json, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            with os.fdopen(
+                os.open(folder.run_json, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+            ) as file:
                 file.write(msgspec.json.format(msgspec.json.encode(info), indent=1) + b"\n")
         except OSError as error:
             raise SpecwatchError(
@@ -101,7 +103,8 @@ class RunFolder:
             return msgspec.json.decode(raw, type=RunInfo)
         except msgspec.MsgspecError as error:
             raise SpecwatchError(
-                f"{self.run_json} is damaged: {error}", "`specwatch runs --prune` offers to remove such folders"
+                f"{self.run_json} is damaged: {error}",
+                "`specwatch runs --prune` offers to remove such folders",
             ) from error
 
     def keeper_lives(self) -> bool:

@@ -76,7 +76,7 @@ class LogBytes:
 
 
 def replay(folder: RunFolder, offset: int = 0) -> Iterator[tuple[float, AnyEvent]]:
-    """All events of a record with their times, from the line at `offset` (0: the start) to its present end."""
+    """All events of a record with their times, from the line at `offset` to the record's present end."""
     log = LogBytes(folder.server_log)
     for line in lines(folder.record, offset):
         for event in wire.events_of(line.entry, log):
