@@ -58,7 +58,9 @@ class RunFacts(Struct, frozen=True):
     gpu_total_mib: tuple[int, ...] = ()
     gpus_of_run: tuple[int, ...] | None = None  # those the server may see (CUDA_VISIBLE_DEVICES); None: all
     patches: tuple[str, ...] = ()
-    history: tuple["PastRun", ...] = ()  # earlier runs of the same key, newest last: the arrival estimate's source
+    history: tuple[
+        "PastRun", ...
+    ] = ()  # earlier runs of the same key, newest last: the arrival estimate's source
 
 
 class PastRun(Struct, frozen=True):
@@ -157,6 +159,13 @@ class Source(Event, frozen=True, kw_only=True):
     error: str | None = None
 
 
+class Reaped(Event, frozen=True, kw_only=True):
+    """The server's own process ended and was reaped; others of its tree may live on and write. Exit follows."""
+
+    code: int | None = None
+    signal: int | None = None
+
+
 class Exit(Event, frozen=True, kw_only=True):
     """The server is gone; always last. code and signal are None when nobody could reap it (foreign, keeper killed)."""
 
@@ -166,5 +175,17 @@ class Exit(Event, frozen=True, kw_only=True):
 
 
 AnyEvent = (
-    Started | Log | GpuSample | HostSample | Series | Metrics | Health | Request | Clock | Tick | Source | Exit
+    Started
+    | Log
+    | GpuSample
+    | HostSample
+    | Series
+    | Metrics
+    | Health
+    | Request
+    | Clock
+    | Tick
+    | Source
+    | Reaped
+    | Exit
 )

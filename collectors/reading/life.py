@@ -2,7 +2,7 @@
 
 from msgspec import Struct, structs
 
-from collectors.reading.events import Exit, Health, Metrics, Request, Series, Source
+from collectors.reading.events import Exit, Health, Metrics, Reaped, Request, Series, Source
 
 
 class LifeState(Struct, frozen=True):
@@ -14,12 +14,13 @@ class LifeState(Struct, frozen=True):
     metrics_error: str | None = None
     stop_asked_t: float | None = None
     stop_asked_by: str | None = None
+    reaped: Reaped | None = None  # the server's own process is gone, perhaps not yet all of its tree
     exit: Exit | None = None
     sources: dict[str, str] = {}  # source -> its trouble, only while it has one
     notes: tuple[tuple[float, str], ...] = ()  # newest 50
 
 
-def read(state: LifeState, event: Health | Source | Exit | Metrics | Series | Request) -> LifeState:
+def read(state: LifeState, event: Health | Source | Reaped | Exit | Metrics | Series | Request) -> LifeState:
     match event:
         case Health():
             healthy = event.status == 200 and state.first_healthy_t is None
@@ -36,6 +37,8 @@ def read(state: LifeState, event: Health | Source | Exit | Metrics | Series | Re
             if event.error is not None:
                 sources[event.source] = event.error
             return structs.replace(state, sources=sources)
+        case Reaped():
+            return structs.replace(state, reaped=event)
         case Exit():
             return structs.replace(state, exit=event)
         case Metrics():

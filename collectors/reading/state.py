@@ -20,6 +20,7 @@ from collectors.reading.events import (
     HostSample,
     Log,
     Metrics,
+    Reaped,
     Request,
     RunFacts,
     Series,
@@ -59,7 +60,7 @@ def step(state: State, event: AnyEvent) -> State:
             return structs.replace(state, t=t, gpus=gpus_part.read(state.gpus, event))
         case HostSample():
             return structs.replace(state, t=t, hosts=hosts_part.read(state.hosts, event))
-        case Health() | Source() | Exit():
+        case Health() | Source() | Reaped() | Exit():
             return structs.replace(state, t=t, life=life_part.read(state.life, event))
         case Started():
             return structs.replace(state, t=t, run=event.run)

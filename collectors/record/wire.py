@@ -1,11 +1,11 @@
 """A line of record.jsonl <-> events.
 
-`{"t": 12.3, "log": [0, 512]}`: `t` and one or more facts seen at that instant, under their own names. Unknown names are
-passed over, so that an older reader reads a newer record as far as it can.
+`{"t": 12.3, "log": [0, 512]}`: `t` and one or more facts seen at that instant, under their own names. Unknown
+names are passed over, so that an older reader reads a newer record as far as it can.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,8 +32,10 @@ class Entry(msgspec.Struct, omit_defaults=True, kw_only=True):
     exact: bool = False
     health: dict[str, Any] | None = None
     request: dict[str, Any] | None = None
+    inbox: str = ""  # the request's file, so that a recorder killed before removing it does not repeat it
     source: tuple[str, str | None] | None = None
     tick: bool = False
+    reaped: dict[str, Any] | None = None
     exit: dict[str, Any] | None = None
 
 
@@ -73,10 +75,14 @@ def entry_of(event: ev.AnyEvent) -> Entry:
                 took_ms=event.took_ms,
                 exact=event.exact,
             )
-        case ev.Health() | ev.Request() | ev.Exit():
-            fields = {k: v for k, v in msgspec.structs.asdict(event).items() if k != "t"}
-            name = type(event).__name__.lower()
-            return Entry(t=t, **{name: fields})
+        case ev.Health():
+            return Entry(t=t, health=_fields(event))
+        case ev.Request():
+            return Entry(t=t, request=_fields(event))
+        case ev.Reaped():
+            return Entry(t=t, reaped=_fields(event))
+        case ev.Exit():
+            return Entry(t=t, exit=_fields(event))
         case ev.Clock(wall=wall):
             return Entry(t=t, clock=wall)
         case ev.Source(source=source, error=error):
@@ -111,11 +117,26 @@ def events_of(entry: Entry, log_bytes: Callable[[int, int], bytes]) -> Iterator[
             took_ms=entry.took_ms,
             exact=entry.exact,
         )
-    for name, kind in (("health", ev.Health), ("request", ev.Request), ("exit", ev.Exit)):
-        fields = getattr(entry, name)
-        if fields is not None:
-            yield msgspec.convert({"t": t, **fields}, type=kind)
+    if entry.health is not None:
+        yield _event(t, entry.health, ev.Health)
+    if entry.request is not None:
+        yield _event(t, entry.request, ev.Request)
     if entry.source is not None:
         yield ev.Source(t=t, source=entry.source[0], error=entry.source[1])
     if entry.tick:
         yield ev.Tick(t=t)
+    if entry.reaped is not None:
+        yield _event(t, entry.reaped, ev.Reaped)
+    if entry.exit is not None:
+        yield _event(t, entry.exit, ev.Exit)
+
+
+_E = TypeVar("_E", bound=ev.Event)
+
+
+def _event(t: float, fields: dict[str, Any], kind: type[_E]) -> _E:
+    return msgspec.convert({"t": t, **fields}, type=kind)
+
+
+def _fields(event: ev.Event) -> dict[str, Any]:
+    return {k: v for k, v in msgspec.structs.asdict(event).items() if k != "t"}
