@@ -1,4 +1,4 @@
-"""The `specwatch` command: finds the command's module, runs it, turns errors into `error:` + `hint:` + exit code."""
+"""The `specwatch` command: finds a command's module, runs it, turns errors into two lines and an exit code."""
 
 import importlib
 import os
@@ -9,11 +9,11 @@ import click
 
 from collectors.errors import ExitCode, SpecwatchError
 from launch.commands import COMMANDS
-from launch.output import error
+from launch.output import error, say
 
 
 class CommandTable(click.Group):
-    """Imports a command's module only when that command runs (`--help` and `status` cost no httpx, no textual)."""
+    """Imports a command's module only when that command runs (`status` costs no httpx, no textual)."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [row.name for row in COMMANDS if not row.hidden]
@@ -23,6 +23,17 @@ class CommandTable(click.Group):
             return None
         command: click.Command = importlib.import_module(f"launch.commands.{cmd_name}").command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """From the table: click's own would import each command to ask it for its help."""
+        from click.shell_completion import CompletionItem
+
+        shown = [
+            CompletionItem(r.name, help=r.help)
+            for r in COMMANDS
+            if not r.hidden and r.name.startswith(incomplete)
+        ]
+        return shown + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -50,31 +61,53 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 @click.command(cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
-@click.option("--state-dir", envvar="SPECWATCH_STATE_DIR", help="Where runs are kept.  [$XDG_STATE_HOME/specwatch]")
-@click.option("--config", envvar="SPECWATCH_CONFIG", help="Profiles, noise, hooks.  [~/.config/specwatch/config.toml]")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version."
+)
+@click.option(
+    "--state-dir", envvar="SPECWATCH_STATE_DIR", help="Where runs are kept.  [$XDG_STATE_HOME/specwatch]"
+)
+@click.option(
+    "--config", envvar="SPECWATCH_CONFIG", help="Profiles, noise, hooks.  [~/.config/specwatch/config.toml]"
+)
 @click.pass_context
-def cli(ctx: click.Context, **options: Any) -> None:
+def cli(ctx: click.Context, /, **options: Any) -> None:
     """Watch a vLLM server load, and see what speculative decoding really buys."""
     ctx.obj = options
 
 
 def main() -> None:
     try:
-        cli(standalone_mode=False, prog_name="specwatch")
-        code = int(ExitCode.OK)
+        # A command returns its exit code; what returns nothing was fine.
+        code = int(cli(standalone_mode=False, prog_name="specwatch") or ExitCode.OK)
+        sys.stdout.flush()
     except SpecwatchError as problem:
         error(problem.message, problem.hint)
         code = int(problem.code)
-    except click.exceptions.Exit as done:
-        code = done.exit_code
-    except click.UsageError as problem:
-        where = problem.ctx.command_path if problem.ctx else "specwatch"
+    except click.exceptions.NoArgsIsHelpError as problem:
+        say(problem.format_message())
+        code = int(ExitCode.USAGE)
+    except click.ClickException as problem:
+        context = getattr(problem, "ctx", None)
+        where = context.command_path if context else "specwatch"
         error(problem.format_message(), f"`{where} --help` says how it is used")
         code = int(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
-        code = 130
+        code = int(ExitCode.INTERRUPTED)
     except BrokenPipeError:  # `specwatch logs | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = int(ExitCode.OK)
+    except Exception as fault:
+        code = int(ExitCode.FAULT)  # not Python's own 1: that would tell a script that the server failed
+        _report_fault(fault)
     sys.exit(code)
+
+
+def _report_fault(fault: Exception) -> None:
+    """The traceback goes into a file that can be sent; the terminal gets the two lines it always gets."""
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile("w", prefix="specwatch-fault-", suffix=".txt", delete=False) as file:
+        traceback.print_exception(fault, file=file)
+    error(f"specwatch itself failed: {type(fault).__name__}: {fault}", f"the traceback is in {file.name}")
