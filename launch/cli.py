@@ -1,4 +1,4 @@
-"""The `specwatch` command: finds a command's module, runs it, turns errors into two lines and an exit code."""
+"""The `specwatch` command: finds a command's module and runs it; errors become two lines and an exit code."""
 
 import importlib
 import os
