@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from collectors.reading.state import State
 
@@ -22,7 +22,7 @@ class Report(Struct, frozen=True, kw_only=True):
     root_cause: dict[str, Any] | None = None
     cause_in_view: bool = True
     problems: list[dict[str, Any]] = []
-    hidden: dict[str, Any] = {"lines": 0, "by_rule": {}}
+    hidden: dict[str, Any] = field(default_factory=lambda: {"lines": 0, "by_rule": {}})
     spec: dict[str, Any] | None = None
     gen_tok_s: float | None = None
     memory_gib: dict[str, float] = {}
