@@ -20,6 +20,7 @@ COMMANDS: tuple[Row, ...] = (
     Row("restart", "Stop a run and launch it again."),
     Row("bench", "Measure what speculation buys, with the server's own counters."),
     Row("explain", "Read a saved server log as an expert would."),
+    Row("doctor", "Check a drafter against its target from their files alone."),
     Row("demo", "The whole job without a GPU: a real vLLM, a tiny model, a drafter."),
     Row("completion", "Print the completion script for a shell."),
     Row("record", "The recorder (started by the keeper).", hidden=True),

@@ -1,0 +1,201 @@
+"""doctor names each fault of a sick pair, and nothing else, and is silent on the healthy one."""
+
+import json
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from collectors.checks.checkpoint import load
+from collectors.checks.conventions import NEWEST, capture, parse_version
+from collectors.checks.doctor import CHECKS, examine
+from collectors.checks.findings import Diagnosis
+from collectors.checks.pair import Options, Pair
+from collectors.errors import SpecwatchError
+from tests.makers.pairs import HIDDEN, SICK, Made, Sick, f32, healthy, make
+
+
+def diagnose(made: Made, **options: object) -> Diagnosis:
+    settings = Options(**{"version": NEWEST["vllm"], **options})  # type: ignore[arg-type]
+    return examine(Pair(load(str(made.target)), load(str(made.drafter)), settings))
+
+
+def test_a_healthy_pair_is_silent_and_lists_what_was_checked(tmp_path: Path) -> None:
+    diagnosis = diagnose(healthy(tmp_path))
+    assert diagnosis.findings == ()
+    assert {"files", "d2t", "shapes", "hidden", "names", "tp", "ctx"} <= set(diagnosis.passed)
+    assert diagnosis.captures == "this engine will capture layers (2, 6, 9) (ids (2, 6, 9) from top level)"
+
+
+@pytest.mark.parametrize("sick", SICK, ids=lambda s: s.name)
+def test_each_fault_is_named_and_nothing_else(tmp_path: Path, sick: Sick) -> None:
+    diagnosis = diagnose(make(tmp_path, sick), **sick.options)
+    assert [(f.id, f.severity) for f in diagnosis.findings] == [(sick.finding, sick.severity)]
+    found = diagnosis.findings[0]
+    assert found.found
+    assert found.expected
+    assert found.why
+    assert found.fix
+
+
+def test_the_sick_ones_cover_the_table() -> None:
+    assert {c.id for c in CHECKS} - {s.finding for s in SICK} == {"mm-target", "embed-dim"}  # tested below
+
+
+def test_a_multimodal_kimi_target_on_016_needs_the_patch(tmp_path: Path) -> None:
+    made = healthy(tmp_path)
+    text = {**made.target_config, "model_type": "kimi_k2"}
+    made.target_config.clear()
+    made.target_config.update(model_type="kimi_k25", text_config=text)
+    made.save()
+    found = {f.id: f for f in diagnose(made, version=(0, 16, 0), runner="v1").findings}
+    assert set(found) == {"target-supported", "mm-target"}
+    assert all("--patch eagle3" in f.fix for f in found.values())
+    assert diagnose(made, version=(0, 16, 0), runner="v1", patches=("eagle3",)).findings == ()
+    assert diagnose(made, version=(0, 18, 0), runner="v1").findings == ()
+
+
+def test_a_shared_embedding_needs_the_targets_width(tmp_path: Path) -> None:
+    made = healthy(tmp_path)
+    made.drafter_config["hidden_size"] = 64
+    made.tensors["fc.weight"] = f32(64, 3 * HIDDEN)
+    made.save()
+    assert "embed-dim" in {f.id for f in diagnose(made).findings}
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "runner", "ids", "nested", "model_type", "captured"),
+    [
+        ("vllm", "0.16.0", "v1", (2, 30, 58), True, "deepseek_v3", (2, 30, 58)),
+        ("vllm", "0.16.0", "v1", (3, 31, 59), True, "deepseek_v3", (2, 30, 58)),
+        ("vllm", "0.16.0", "v1", (3, 31, 59), False, "deepseek_v3", (3, 31, 59)),
+        ("vllm", "0.24.0", "v1", (1, 29, 57), True, "deepseek_v3", (1, 29, 57)),
+        ("vllm", "0.33.0", "v2", (1, 29, 57), True, "deepseek_v3", (2, 30, 58)),
+        ("vllm", "0.11.0", "v1", (3, 31, 59), False, "llama", (2, 30, 58)),
+        ("sglang", "0.5.9", "v1", (2, 30, 58), True, "kimi_k2", (3, 31, 59)),
+        ("sglang", "0.5.15", "v1", (2, 30, 58), True, "kimi_k2", (2, 30, 58)),
+        ("sglang", "0.5.15", "v1", (1, 29, 57), True, "kimi_k2", (2, 30, 58)),
+        ("sglang", "0.5.23", "v1", (2, 30, 58), True, "llama", (3, 31, 59)),
+    ],
+)
+def test_what_each_engine_captures(
+    tmp_path: Path,
+    engine: str,
+    version: str,
+    runner: str,
+    ids: tuple[int, ...],
+    nested: bool,
+    model_type: str,
+    captured: object,
+) -> None:
+    made = healthy(tmp_path)
+    made.target_config.update(num_hidden_layers=61, model_type=model_type)
+    del made.drafter_config["eagle_aux_hidden_state_layer_ids"]
+    home = made.drafter_config["eagle_config"] if nested else made.drafter_config
+    home["eagle_aux_hidden_state_layer_ids"] = list(ids)
+    made.save()
+    settings = Options(engine=engine, version=parse_version(version), runner=runner)
+    taken = capture(Pair(load(str(made.target)), load(str(made.drafter)), settings))
+    assert taken is not None
+    assert taken.ids == captured
+
+
+def test_a_default_that_names_a_layer_twice_is_an_error_on_016(tmp_path: Path) -> None:
+    """Seen on a real 0.16: a 4-layer target, nested ids: two states captured, dead at the first request."""
+    made = healthy(tmp_path)
+    made.target_config["num_hidden_layers"] = 4
+    del made.drafter_config["eagle_aux_hidden_state_layer_ids"]
+    made.drafter_config["eagle_config"]["eagle_aux_hidden_state_layer_ids"] = [1, 2, 3]
+    made.save()
+    (found,) = diagnose(made, version=(0, 16, 0), runner="v1").findings
+    assert (found.id, found.severity) == ("aux-place", "error")
+    assert "(2, 2, 1)" in found.expected
+
+
+def run(*args: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "launch", "doctor", *args], capture_output=True, text=True, timeout=60
+    )
+
+
+def test_the_command(tmp_path: Path) -> None:
+    made = healthy(tmp_path)
+    good = run(str(made.target), str(made.drafter))
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "no errors" in good.stdout
+    sick = make(tmp_path / "sick", SICK[0])
+    bad = run(str(sick.target), str(sick.drafter), "--json")
+    assert bad.returncode == 1
+    said = json.loads(bad.stdout)
+    assert said["v"] == 1
+    assert [f["id"] for f in said["findings"]] == ["names"]
+    assert set(said["findings"][0]) == {"id", "severity", "found", "expected", "why", "fix"}
+
+
+@pytest.mark.parametrize("fault", ["no config", "hub id", "comments", "loop", "file", "list", "version"])
+def test_bad_input_is_one_error_line(tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = healthy(tmp_path)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "nothing"))
+    config, drafter, extra = made.drafter / "config.json", str(made.drafter), []
+    match fault:
+        case "no config":
+            config.unlink()
+        case "hub id":
+            drafter = "lightseekorg/kimi-k2.5-eagle3"
+        case "comments":
+            config.write_text('{"hidden_size": 1, // one\n}')
+        case "loop":
+            config.unlink()
+            config.symlink_to(config)
+        case "file":
+            drafter = str(config)
+        case "list":
+            config.write_text("[]")
+        case "version":
+            extra = ["--engine-version", "newest"]
+    done = run(str(made.target), drafter, *extra)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("error: ")
+    assert lines[1].startswith("hint: ")
+
+
+def test_a_hub_id_in_the_local_cache_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = healthy(tmp_path)
+    snapshot = tmp_path / "hub/models--someone--drafter/snapshots/abc"
+    snapshot.parent.mkdir(parents=True)
+    made.drafter.rename(snapshot)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert load("someone/drafter").path == snapshot
+    with pytest.raises(SpecwatchError):
+        load("someone/other")
+
+
+def test_ten_thousand_tensors_and_64_shards_take_under_a_second(tmp_path: Path) -> None:
+    """547 GB on paper: sparse files, whose headers are read and whose data is not."""
+    made = healthy(tmp_path)
+    for old in made.target.glob("*.safetensors*"):
+        old.unlink()
+    size = 8_500_000_000 // 160
+    weight_map: dict[str, str] = {}
+    for shard in range(64):
+        names = [f"model.layers.{shard}.mlp.experts.{i}.w.weight" for i in range(160)]
+        header = {
+            n: {"dtype": "U8", "shape": [size], "data_offsets": [i * size, (i + 1) * size]}
+            for i, n in enumerate(names)
+        }
+        raw = json.dumps(header).encode()
+        path = made.target / f"model-{shard:05d}-of-00064.safetensors"
+        path.write_bytes(struct.pack("<Q", len(raw)) + raw)
+        with path.open("r+b") as file:
+            file.truncate(8 + len(raw) + 160 * size)
+        weight_map |= dict.fromkeys(names, path.name)
+    (made.target / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+    began = time.process_time()
+    assert diagnose(made).findings == ()
+    assert time.process_time() - began < 1.0
