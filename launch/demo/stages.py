@@ -1,12 +1,13 @@
-"""Progress of a job made of stages: one line rewritten on a terminal, else a line a stage with its time."""
+"""Progress of a job made of stages: one line redrawn on a terminal, else a line a stage with its time."""
 
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from launch.output import rewrite, say
+from launch.output import Status, say
 
 
 class Stages:
@@ -14,16 +15,15 @@ class Stages:
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
-        self._what = ""
         self._detail = ""
-        self._began = 0.0
-        self.took: dict[str, float] = {}
+        self.took: dict[str, float] = {}  # seconds of each stage that ended well
 
     @contextmanager
     def stage(self, what: str) -> Iterator[None]:
-        self._what, self._detail, self._began = what, "", time.monotonic()
+        self._detail = ""
+        began = time.monotonic()
         ended = threading.Event()
-        painter = threading.Thread(target=self._paint, args=(ended,), daemon=True)
+        painter = threading.Thread(target=self._paint, args=(what, began, ended), daemon=True)
         if self._live:
             painter.start()
         else:
@@ -34,14 +34,16 @@ class Stages:
             ended.set()
             if self._live:
                 painter.join()
-        self.took[what] = time.monotonic() - self._began
+        self.took[what] = time.monotonic() - began
         say(f"{what}: {self.took[what]:.1f} s")
 
     def detail(self, text: str) -> None:
-        self._detail = text
+        self._detail = " ".join(text.split())
 
-    def _paint(self, ended: threading.Event) -> None:
+    def _paint(self, what: str, began: float, ended: threading.Event) -> None:
+        status = Status()
         while not ended.wait(0.25):
-            seconds = int(time.monotonic() - self._began)
-            rewrite(f"{self._what} … {seconds // 60}:{seconds % 60:02d}  {self._detail}")
-        rewrite("")
+            seconds = int(time.monotonic() - began)
+            text = f"{what} … {seconds // 60}:{seconds % 60:02d}  {self._detail}"
+            status.draw(text[: shutil.get_terminal_size().columns - 1])
+        status.done()
