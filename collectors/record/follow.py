@@ -8,11 +8,11 @@ while not run.ended:
 """
 
 import time
-from pathlib import Path
 
 from collectors.errors import SpecwatchError
 from collectors.reading.state import State, step
 from collectors.record import checkpoint, reader, wire
+from collectors.record.clock import boot_id
 from collectors.record.folder import RunFolder
 
 STALE_S = 5.0  # the recorder ticks each second: five silent ones mean that it is gone or stopped
@@ -32,6 +32,9 @@ class Follower:
         self.behind = True
         self.record_offset = 0
         self.log_offset = 0  # bytes of server.log that the record has indexed
+        self.inbox_taken: set[str] = (
+            set()
+        )  # files of the requests read; those before the checkpoint are removed
         self._log = reader.LogBytes(folder.server_log)
         found = None if from_start else checkpoint.load(folder)
         if found is not None:
@@ -57,6 +60,8 @@ class Follower:
             for event in wire.events_of(line.entry, self._log):
                 self.state = step(self.state, event)
             self.record_offset = line.end
+            if line.entry.inbox:
+                self.inbox_taken.add(line.entry.inbox)
             if line.entry.log is not None:
                 self.log_offset = line.entry.log[1]
             if line.entry.exit is not None:
@@ -73,7 +78,7 @@ class Follower:
         """
         if self.record_offset == 0:
             return None
-        if _boot_id() == self._boot_id():
+        if boot_id() == self._boot_id():
             boot = time.clock_gettime(time.CLOCK_BOOTTIME) if now is None else now
             return max(0.0, boot - self._boottime0 - self.state.t)
         if self.state.wall0 is None:
@@ -90,10 +95,3 @@ class Follower:
             except SpecwatchError:
                 self._boot = None
         return self._boot
-
-
-def _boot_id() -> str | None:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return None

@@ -1,0 +1,292 @@
+"""The recorder of one run: owns the sources and the record, runs the reducer, keeps the checkpoint.
+
+One asyncio loop merges; what blocks (NVML, /proc) runs in one thread each. A source that fails is a fact in
+the record and is tried again; nothing that a source does ends the recorder.
+"""
+
+import asyncio
+import signal
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from collectors.reading import report as reporting
+from collectors.reading.events import Clock, Exit, GpuSample, HostSample, Request, Source, Started, Tick
+from collectors.reading.report import Report
+from collectors.record import inbox, timings
+from collectors.record.cadence import Cadence
+from collectors.record.checkpoint import EVERY_S
+from collectors.record.clock import ANCHOR_EVERY_S, RunClock, wall
+from collectors.record.ending import Ending
+from collectors.record.folder import RunFolder, hold
+from collectors.record.index import LogIndex
+from collectors.record.served import Served
+from collectors.record.writer import RecordWriter
+from collectors.sources.foreign import ForeignLog
+from collectors.sources.gpu import GpuSource
+from collectors.sources.host import HostSource
+from collectors.sources.tree import Tree
+from collectors.sources.wake import QUIET_S, Wake
+
+POLL_S = 0.1
+RETRY_S = 5.0
+CHECKPOINT_BYTES = 32 * 1024  # a checkpoint is only worth its writing after this much of the record …
+CHECKPOINT_IDLE_S = 300.0  # … or this long
+
+
+class Recorder:
+    """`on_change` is called with "ready", "failed" or "stalled" and the report, when the run became that."""
+
+    def __init__(self, folder: RunFolder, on_change: Callable[[str, Report], None] | None = None) -> None:
+        self.folder = folder
+        self.info = folder.info()
+        self._on_change = on_change
+        self.writer = RecordWriter(folder)
+        state = self.writer.state
+        self.clock = RunClock(self.info, state.t, state.wall0)
+        roots = () if self.info.foreign_pid is None else (self.info.foreign_pid,)
+        self.tree = Tree(self.info.facts.id, roots)
+        self._gpu = GpuSource(self.clock, self.info.facts.gpus_of_run)
+        self._host = HostSource(self.clock, self.tree)
+        self._index = LogIndex(folder, self.writer, self.clock)
+        source = self.info.log_source
+        self._foreign = ForeignLog(source, folder.server_log) if source else None
+        self._served: Served | None = None
+        self._benches: set[str] = set()
+        self._cadence = Cadence(self.clock())
+        self._threads = {name: ThreadPoolExecutor(1, name) for name in ("gpu", "host")}
+        self._told: str | None = None
+        self._timed = state.log.ready or state.life.first_healthy_t is not None
+        self._failed_at: float | None = None
+        self._troubles: dict[str, str] = dict(state.life.sources)
+        self._checkpointed = (self.clock(), 0)
+
+    async def run(self) -> None:
+        """Until the run is over (Exit is written) or SIGTERM asks us to leave (the record goes on later)."""
+        if self.writer.ended:
+            return
+        self._begin()
+        loop = asyncio.get_running_loop()
+        leave = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, leave.set)
+        ending = Ending(
+            self.folder, self.info, self.writer, self.clock, self.tree, self._index, self._foreign
+        )
+        over = asyncio.create_task(ending.wait())
+        left = asyncio.create_task(leave.wait())
+        lanes = [asyncio.create_task(self._follow_log())]
+        lanes += [
+            asyncio.create_task(self._lane(name, body))
+            for name, body in (
+                ("recorder", self._beat),
+                ("inbox", self._take_requests),
+                ("gpu", self._sample_gpus),
+                ("host", self._sample_host),
+                ("metrics", self._ask_server),
+            )
+        ]
+        await asyncio.wait((over, left), return_when=asyncio.FIRST_COMPLETED)
+        for lane in (*lanes, left):
+            lane.cancel()
+        await asyncio.gather(*lanes, left, return_exceptions=True)
+        if over.done():
+            await self._finish(over.result())
+        over.cancel()
+        await self._leave()
+
+    def _begin(self) -> None:
+        t = self.clock()
+        if self.writer.state.t == 0.0 and self.writer.state.wall0 is None:
+            self.writer.write(Started(t=0.0, run=self.info.facts))
+        self.writer.write(Clock(t=t, wall=wall()))
+        self._anchored = t
+        if self._foreign is not None:
+            self._foreign.start()
+        if self.info.url is not None:
+            self._served = Served(self.info.url, self.writer, self.clock, self.tree, self._interval)
+        self._tell(first=True)
+
+    async def _lane(self, name: str, body: Callable[[], Awaitable[float]]) -> None:
+        """Run `body` for ever; it returns the seconds to its next turn."""
+        while True:
+            try:
+                pause = await body()
+                self._source(name, None)
+            except Exception as error:
+                traceback.print_exc(file=sys.stderr)
+                self._source(name, f"{type(error).__name__}: {error}")
+                pause = RETRY_S
+            await asyncio.sleep(pause)
+
+    async def _follow_log(self) -> None:
+        news = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        wake = Wake(self.folder.path, lambda: loop.call_soon_threadsafe(news.set))
+        try:
+            while True:
+                try:
+                    while self._index.step():
+                        self._tell()
+                        await asyncio.sleep(0)
+                    self._source("log", self._foreign.trouble if self._foreign else None)
+                except OSError as error:
+                    self._source("log", f"server.log cannot be read: {error.strerror}")
+                if self.clock() - self._index.grew > QUIET_S:
+                    wake.arm()
+                try:
+                    await asyncio.wait_for(news.wait(), POLL_S)
+                except TimeoutError:
+                    continue
+                news.clear()
+                wake.disarm()
+        finally:
+            wake.stop()
+
+    async def _beat(self) -> float:
+        t = self.clock()
+        if t - self._anchored >= ANCHOR_EVERY_S:
+            self.writer.write(Clock(t=t, wall=wall()))
+            self._anchored = t
+        written = self.writer.write(Tick(t=t))
+        if not written and self._failed_at is None:
+            self._failed_at = t
+        if written and self._failed_at is not None:
+            gap, self._failed_at = t - self._failed_at, None
+            self._forget()
+            text = f"the record could not be written for {gap:.0f} s: samples of that time are missing"
+            self.writer.write(Request(t=t, kind="note", id="recorder", label=text))
+        self._tell()
+        then, size = self._checkpointed
+        grown = self.writer.written - size
+        if t - then >= CHECKPOINT_IDLE_S or (t - then >= EVERY_S and grown >= CHECKPOINT_BYTES):
+            self.writer.save_checkpoint()
+            self._checkpointed = (t, self.writer.written)
+        return 1.0 - (self.clock() - t)
+
+    async def _take_requests(self) -> float:
+        for path in inbox.waiting(self.folder):
+            if path.name in self.writer.inbox_taken:
+                path.unlink(missing_ok=True)
+                continue
+            asked = inbox.read(path)
+            if isinstance(asked, str):
+                text = f"a request that cannot be read was dropped: {asked}"
+                asked = inbox.Asked(kind="note", id="recorder", label=text)
+            scraped = await self._served.exact() if self._served else ()
+            t = scraped[-1].t if scraped else self.clock()
+            request = Request(t=t, kind=asked.kind, id=asked.id, label=asked.label, data=asked.data)
+            if not self.writer.write(*scraped, request, inbox=path.name):
+                return 1.0  # it stays in the inbox until it can be recorded
+            self.writer.inbox_taken.add(path.name)
+            path.unlink(missing_ok=True)
+            if asked.kind in ("bench_begin", "bench_progress"):
+                self._benches.add(asked.id)
+            elif asked.kind == "bench_end":
+                self._benches.discard(asked.id)
+            self._tell()
+        return POLL_S
+
+    async def _sample_gpus(self) -> float:
+        sample = await self._in_thread("gpu", lambda: self._gpu.sample(pcie=not self._ready()))
+        if sample is not None and not self.writer.write(sample):
+            self._gpu.forget()
+        return self._interval()
+
+    async def _sample_host(self) -> float:
+        sample = await self._in_thread("host", lambda: self._host.sample(self._gpu.holders))
+        if sample is not None and not self.writer.write(sample):
+            self._host.forget()
+        return self._interval()
+
+    async def _ask_server(self) -> float:
+        if self._served is None:
+            return 60.0
+        pause = await self._served.step()
+        self._cadence.engines = self._served.metrics.table.engines
+        self._tell()
+        return pause
+
+    async def _in_thread(
+        self, name: str, work: Callable[[], GpuSample | HostSample | None]
+    ) -> GpuSample | HostSample | None:
+        return await asyncio.get_running_loop().run_in_executor(self._threads[name], work)
+
+    def _interval(self) -> float:
+        moves = self._served is not None and self._served.moves
+        busy = moves or self.clock() - self._index.grew < 10.0
+        urgent = not self._ready() or bool(self._benches)
+        return self._cadence.interval(self.clock(), self.writer.written, urgent=urgent, busy=busy)
+
+    def _ready(self) -> bool:
+        return self.writer.state.log.ready or (self._served is not None and self._served.up)
+
+    def _forget(self) -> None:
+        """What was written last is no longer known to be in the record: the next samples are whole."""
+        self._gpu.forget()
+        self._host.forget()
+        if self._served is not None:
+            self._served.metrics.forget()
+
+    def _source(self, name: str, trouble: str | None) -> None:
+        """Record a source's trouble when it changes."""
+        if self._troubles.get(name) == trouble:
+            return
+        if self.writer.write(Source(t=self.clock(), source=name, error=trouble)):
+            if trouble is None:
+                self._troubles.pop(name)
+            else:
+                self._troubles[name] = trouble
+
+    def _tell(self, *, first: bool = False) -> None:
+        if not self._timed and self._ready():
+            self._timed = True
+            timings.append(self.folder, self.info, self.writer.state)
+        if self._on_change is None:
+            return
+        found = reporting.report(self.writer.state)
+        told = happened(found)
+        if told != self._told:
+            self._told = told
+            if told is not None and not first:
+                self._on_change(told, found)
+
+    async def _finish(self, last: Exit) -> None:
+        """The last bytes of the log, then Exit: however long the disk stays full."""
+        self._index.drain()
+        while not self.writer.write(
+            Exit(t=self.clock(), code=last.code, signal=last.signal, reason=last.reason)
+        ):
+            await asyncio.sleep(1.0)
+            self._index.drain()
+        self._tell()
+
+    async def _leave(self) -> None:
+        if self._foreign is not None:
+            self._foreign.stop()
+        if self._served is not None:
+            await self._served.close()
+        self.writer.save_checkpoint()
+        self.writer.close()
+        for pool in self._threads.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._gpu.close()
+
+
+def happened(found: Report) -> str | None:
+    """The hooks' word for where the run stands: "ready", "failed", "stalled", or None."""
+    if found.phase == "failed":
+        return "failed"
+    if found.stalled is not None:
+        return "stalled"
+    return "ready" if found.ready else None
+
+
+def record(folder: RunFolder, on_change: Callable[[str, Report], None] | None = None) -> bool:
+    """Record the run in this process until it is over; False when another recorder does so already."""
+    lock = hold(folder.recorder_lock)
+    if lock is None:
+        return False
+    asyncio.run(Recorder(folder, on_change).run())
+    return True

@@ -1,0 +1,37 @@
+"""`specwatch record FOLDER`: the recorder's process, as the keeper (or `attach`, for a foreign server) starts
+it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from collectors.reading.report import Report
+from collectors.record.folder import RunFolder
+from collectors.record.recorder import record
+
+
+@click.command("record", hidden=True)
+@click.argument("folder", type=click.Path(path_type=Path))
+def command(folder: Path) -> None:
+    """Record a run until it is over; a second recorder of the same run leaves at once."""
+    run = RunFolder(folder)
+    record(run, _hooks(run))
+
+
+def _hooks(run: RunFolder) -> Any:
+    """What to call on a change: the user's hooks, when run.json names a configuration file."""
+    info = run.info()
+    if info.config is None:
+        return None
+    from launch.hooks import run_hooks
+
+    config = Path(info.config)
+
+    def on_change(event: str, report: Report) -> None:
+        facts = {"id": run.id, "name": info.facts.name, "host": info.host, "folder": str(run.path)}
+        run_hooks(config, event, {**facts, **msgspec.to_builtins(report)})
+
+    return on_change
