@@ -39,7 +39,7 @@ def error(message: str, hint: str = "") -> None:
         say(f"hint: {hint}")
 
 
-class Status:
+class StatusLine:
     """One line on stderr that is drawn over again: only for a terminal. `done` leaves the line empty."""
 
     def __init__(self) -> None:
