@@ -1,0 +1,84 @@
+"""The shape of one failure rule, and how a rule is tried on an exception's text."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+# Weights: how much a line says about what to do. An echo (0) never is the cause.
+ECHO = 0  # "See root cause above", a pipe that broke because its other end died
+DEATH = 30  # a process ended and the log does not say why
+GENERIC = 40  # an exception that no rule knows
+SYMPTOM = 35  # says what failed, but the reason is printed elsewhere: the cause is not in view
+VAGUE = 60  # a known kind with several possible reasons
+KNOWN = 80  # one reason, one cure
+
+
+class Failure(Struct, frozen=True):
+    """One kind of failure. `needle` (or any of several) is looked for first, `pattern` then names the facts.
+
+    `say` is one plain sentence and `hint` what to do; both take the pattern's named groups, and `{where}`, the
+    stretch of the start in whose frames it happened. `hints` overrides `hint` for one such stretch.
+    A kind that `unless` matches is not meant. `examples` are lines of real logs, run as tests.
+    """
+
+    id: str
+    needle: str | tuple[str, ...]
+    pattern: str
+    say: str
+    examples: tuple[str, ...]
+    hint: str | None = None
+    hints: dict[str, str] = {}
+    weight: int = KNOWN
+    unless: str | None = None
+
+
+class Found(Struct, frozen=True):
+    """A rule that fits a text, with the sentences filled in."""
+
+    rule: str
+    weight: int
+    summary: str
+    hint: str | None
+
+
+class Matcher:
+    """Rules in order: the first of the greatest weight wins. Texts are cut to 2,000 characters by the caller."""
+
+    def __init__(self, rules: tuple[Failure, ...]) -> None:
+        self.rules = tuple(
+            (rule, (rule.needle,) if isinstance(rule.needle, str) else rule.needle,
+             re.compile(rule.pattern, re.DOTALL), re.compile(rule.unless) if rule.unless else None)
+            for rule in rules
+        )  # fmt: skip
+
+    def find(self, text: str, where: str = "") -> Found | None:
+        best: Found | None = None
+        for rule, needles, pattern, unless in self.rules:
+            if best is not None and rule.weight <= best.weight:
+                continue
+            if not any(needle in text for needle in needles):
+                continue
+            match = pattern.search(text)
+            if match is None or (unless is not None and unless.search(text)):
+                continue
+            best = _found(rule, match.groupdict(), where)
+        return best
+
+
+_WHERE = {
+    "load": " while loading the model",
+    "profile": " while profiling memory",
+    "compile": " while compiling",
+    "capture": " while capturing CUDA graphs",
+    "run": " while serving a request",
+    "init": " while starting the GPU",
+}
+
+
+def _found(rule: Failure, groups: Mapping[str, str | None], where: str) -> Found:
+    facts: dict[str, Any] = {name: (value or "").strip() for name, value in groups.items()}
+    facts["where"] = _WHERE.get(where, "")
+    hint = rule.hints.get(where, rule.hint)
+    return Found(rule.id, rule.weight, rule.say.format_map(facts), hint and hint.format_map(facts))
