@@ -44,6 +44,14 @@ def _rounded(value: float) -> float:
     return int(value) if value.is_integer() and abs(value) < 1 << 53 else float(f"{value:.9g}")
 
 
+def samples(page: str) -> dict[str, float]:
+    """The wanted series of a page; an empty one where it is no page of metrics."""
+    try:
+        return scan(page)
+    except NotMetrics:
+        return {}
+
+
 class MetricsSource:
     """`scrape` gives the events of one scrape; a failure is Metrics(error=…)."""
 
