@@ -5,6 +5,8 @@ Nothing enters the State that is not in the file: a replay of the file is the St
 
 import contextlib
 import os
+import sys
+import traceback
 
 from collectors.reading.events import AnyEvent, Log
 from collectors.reading.state import State, step
@@ -44,13 +46,21 @@ class RecordWriter:
         if not self._append(b"".join(map(wire.encode, entries))):
             return False
         for event, entry in zip(events, entries, strict=True):
-            data = event.data if isinstance(event, Log) else b""
-            for read in wire.events_of(entry, lambda _a, _b, data=data: data):  # type: ignore[misc]
-                self.state = step(self.state, read)
             if entry.log is not None:
                 self.log_offset = entry.log[1]
+            self._step(entry, event.data if isinstance(event, Log) else b"")
         self.ended = self.ended or entries[-1].exit is not None
         return True
+
+    def _step(self, entry: wire.Entry, data: bytes) -> None:
+        """A rule that fails must not end the recording: the facts are in the file, the State can be made
+        again.
+        """
+        try:
+            for event in wire.events_of(entry, lambda _start, _end: data):
+                self.state = step(self.state, event)
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
 
     def save_checkpoint(self) -> None:
         try:

@@ -42,7 +42,7 @@ class ForeignLog(threading.Thread):
         self._source = source
         self._origin_file = server_log.parent / "source.json"
         self._out = os.open(server_log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._stop = threading.Event()
+        self._leaving = threading.Event()
 
     def run(self) -> None:
         try:
@@ -57,7 +57,7 @@ class ForeignLog(threading.Thread):
             self.ended = f"the log's source failed: {error.strerror or error}"
 
     def stop(self) -> None:
-        self._stop.set()
+        self._leaving.set()
         if self.child is not None:
             with contextlib.suppress(ProcessLookupError):
                 self.child.terminate()
@@ -67,7 +67,7 @@ class ForeignLog(threading.Thread):
         origin = self._resume(tail)
         era = tail.era
         written_by = _WriterCheck(path)
-        while not self._stop.is_set():
+        while not self._leaving.is_set():
             data = self._read(tail)
             if tail.inode is not None and (origin is None or tail.era != era):
                 origin, era = Origin(tail.inode, self._size()), tail.era
@@ -81,7 +81,7 @@ class ForeignLog(threading.Thread):
                 self.ended = f"no process writes to {path} any more"
                 return
             else:
-                self._stop.wait(POLL_S)
+                self._leaving.wait(POLL_S)
 
     def _read(self, tail: Tail) -> bytes:
         try:
@@ -128,13 +128,13 @@ class ForeignLog(threading.Thread):
 
     def _write(self, data: bytes) -> None:
         """All of it, however long the disk stays full; the source waits meanwhile."""
-        while data and not self._stop.is_set():
+        while data and not self._leaving.is_set():
             try:
                 data = data[os.write(self._out, data) :]
                 self.trouble = None
             except OSError as error:
                 self.trouble = f"server.log cannot be written: {error.strerror}"
-                self._stop.wait(1.0)
+                self._leaving.wait(1.0)
 
     def _size(self) -> int:
         return os.fstat(self._out).st_size

@@ -87,7 +87,7 @@ def _differs(old: Proc | None, new: Proc) -> bool:
         (old.title, old.gpus, old.read_bytes) != (new.title, new.gpus, new.read_bytes)
         or (old.state in "RS") != (new.state in "RS")
         or abs(new.rss_mib - old.rss_mib) > max(1, old.rss_mib >> 8)
-        or new.cpu_s - old.cpu_s >= 0.2
+        or new.cpu_s - old.cpu_s > 0.15
         or (new.rchar or 0) - (old.rchar or 0) >= 1 << 20
     )
 
