@@ -1,7 +1,7 @@
-"""Python tracebacks in a log, line by line: what belongs to one, who wrote it, and which line is its exception.
+"""Python tracebacks in a log, line by line: what belongs to one, who wrote it, which line is its exception.
 
-One block is one process's traceback. Blocks of several ranks may be printed through each other, so each is kept
-under its writer's key: process, pid and, for records of a logger, the source line that stands in every head.
+One block is one process's traceback. Those of several ranks may be printed through each other, so each is
+kept under its writer's key: process, pid and, for records of a logger, the source line in every head.
 """
 
 import re
@@ -12,7 +12,7 @@ from collectors.reading.log.lines import Line
 from collectors.reading.log.rules.failures import ENGINE_FILES, WHERE
 
 TRACEBACK = "Traceback (most recent call last)"
-# Printed before an un-headed traceback by asyncio, threading, logging and uvicorn: the process goes on.
+# Printed before an un-headed traceback by uvicorn, asyncio, threading and logging: the process goes on.
 _SURVIVED = (
     "Exception in ASGI application",
     "Exception ignored in",
@@ -21,17 +21,19 @@ _SURVIVED = (
     "exception was never retrieved",
     "--- Logging error ---",
 )
-_PROCESS = re.compile(r"^Process \S+:\s*$")
-_FRAME = re.compile(r'^\s*(?:[|+-]+\s*)*File "(?P<file>[^"]{1,400})", line \d+, in (?P<func>\S{1,100})')
+_FRAME = re.compile(r'^\s*(?:[|+-]+\s*)?File "[^"]{1,400}", line \d+, in (?P<func>\S{1,100})')
 _CHAIN = re.compile(r"^(?:During handling of the above exception|The above exception was the direct cause)")
-_NAME = r"(?:[A-Za-z_]\w*\.){0,12}[A-Za-z_]\w{0,80}"
-_SUFFIX = r"(?:Error|Exception|Exit|Interrupt|Timeout|Refused|Died|OutOfResources|Group|Again|Warning)"
-# With a traceback open above it any dotted or capitalised name will do; alone it must look like an exception.
-_IN_BLOCK = re.compile(rf"^(?:{_NAME}{_SUFFIX}(?:\(\w+\))?\s*$|(?:{_NAME}\.)?[A-Z]\w*(?:\(\w+\))?:(?:\s|$)|{_NAME}\.\w+: )")
+_NAME = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}"
+_SUFFIX = r"(?:Error|Exception|Exit|Interrupt|Timeout|Refused|Died|OutOfResources|Group|Again)"
+# With a traceback open above it any dotted or capitalised name will do; alone it must say Error.
+_IN_BLOCK = re.compile(
+    rf"^(?:{_NAME}{_SUFFIX}(?:\(\w+\))?\s*$"
+    rf"|(?:{_NAME}\.)?[A-Z]\w{{0,80}}(?:\(\w+\))?:(?:\s|$)|{_NAME}\.\w+: )"
+)
 _ALONE = re.compile(rf"^{_NAME}(?:Error|Exception|OutOfResources)(?:\(\w+\))?: \S")
-# Frames at the very top of a main program or of a child process: what is raised through them ends it.
-_TOPS = frozenset(("<module>", "_run_module_as_main", "_bootstrap", "spawn_main"))
-TAIL = 8  # lines after the exception that may belong to its message
+# First frames of a main program and of a child process: what is raised through them ends that process.
+_TOPS = {"<module>": "main", "_run_module_as_main": "main", "_bootstrap": "child", "spawn_main": "child"}
+_TAIL = 8  # lines after the exception that may belong to its message
 _PATIENCE = 400  # lines of others that a block outlives: eight ranks print through each other
 
 Key = tuple[str | None, int | None, str]
@@ -48,20 +50,20 @@ class Block(Struct, frozen=True):
     touched: int  # lineno of its last line
     process: str | None = None
     pid: int | None = None
-    source: str = ""  # the file of a headed one's records
-    survived: bool = False  # its introduction says that the process goes on
-    ends: bool = False  # its first frame is the top of a process
-    headless: bool = True  # its beginning is not in view
+    source: str = ""  # the file that logged it; "" for one written straight to stderr
+    survived: bool = False  # the line before it says that the process goes on
+    ends: str = ""  # "main", "child": its first frame is the top of such a process
+    headless: bool = False  # its beginning is not in view
     frames: int = 0
     where: str = ""  # the stretch of the start that its frames name
     junk: int = 0
     exception: Line | None = None  # found: the lines after it may belong to its message
     tail: tuple[str, ...] = ()
-    fold: str = ""  # the suspect that this block added last
+    fold: str = ""  # the suspect that this block named last
 
 
 def key_of(line: Line) -> Key:
-    return (line.process, line.pid, line.source or line.level or "")
+    return (line.process, line.pid, line.source or "")
 
 
 def is_exception(msg: str, in_block: bool) -> bool:
@@ -73,34 +75,41 @@ def survives(msg: str) -> bool:
     return any(words in msg for words in _SURVIVED)
 
 
-def introduces(msg: str) -> bool:
-    """Whether this line stands before an un-headed traceback and says what becomes of its process."""
-    return survives(msg) or _PROCESS.match(msg) is not None
-
-
 def begins(line: Line, intro: str) -> Block | None:
-    """The block that `line` opens, if it does: a Traceback line, or a frame whose beginning is out of view."""
+    """The block that `line` opens, if any: a Traceback line, or a frame whose beginning is out of view."""
     at = line.msg.find(TRACEBACK)
     if at < 0 and _FRAME.match(line.msg) is None:
         return None
-    source = (line.source or "").rpartition(":")[0]
-    key = key_of(line)
-    if at > 0 and not source:  # SGLang: the head stands on the first line only, the rest is bare
-        key = (None, None, "")
-    block = Block(
-        key=key, lineno=line.lineno, offset=line.offset, t=line.t, line=line.text, touched=line.lineno,
-        process=line.process, pid=line.pid, source=source, survived=bool(intro) and survives(intro),
-        ends=_PROCESS.match(intro) is not None, headless=at < 0,
-    )  # fmt: skip
+    block = structs.replace(opened(line), survived=survives(intro), headless=at < 0)
+    if at > 0 and not block.source:  # SGLang: the head stands on the first line only, the rest is bare
+        block = structs.replace(block, key=(None, None, ""))
     return block if at >= 0 else _framed(block, line.msg)
 
 
+def opened(line: Line, exception: Line | None = None) -> Block:
+    """A block that begins with `line`, or is nothing but an exception."""
+    return Block(
+        key=key_of(line),
+        lineno=line.lineno,
+        offset=line.offset,
+        t=line.t,
+        line=line.text,
+        touched=line.lineno,
+        process=line.process,
+        pid=line.pid,
+        source=(line.source or "").rpartition(":")[0],
+        exception=exception,
+    )
+
+
 def follows(block: Block, line: Line) -> Block | None:
-    """`block` with one more line of its key, or None: the line is no part of it and the block is over."""
+    """`block` with one more line of its writer, or None: the line is no part of it and the block is over."""
     msg = line.msg
+    if not block.source and (line.level or line.wall):
+        return None  # a record of uvicorn or SGLang
     block = structs.replace(block, touched=line.lineno)
     if block.exception is not None:
-        return _tail(block, line)
+        return _tail(block, msg)
     if _FRAME.match(msg):
         return _framed(block, msg)
     if not msg or msg[0].isspace() or msg[0] in "|+" or _CHAIN.match(msg) or TRACEBACK in msg:
@@ -108,7 +117,13 @@ def follows(block: Block, line: Line) -> Block | None:
     if is_exception(msg, in_block=True):
         return structs.replace(block, exception=line, tail=(), junk=0)
     # A wrapped paste breaks source lines anywhere; three such lines in a row are no traceback any more.
-    return structs.replace(block, junk=block.junk + 1) if block.junk < 3 and "%|" not in msg else None
+    return structs.replace(block, junk=block.junk + 1) if block.junk < 3 and not _bar(msg) else None
+
+
+def wraps(block: Block) -> bool:
+    """Whether the exception's line was broken by a terminal's or a forum's width, and not by its author."""
+    first = block.exception.msg.rstrip() if block.exception else ""
+    return len(first) >= 40 and first[-1] not in ".:;!)" and not is_exception(block.tail[0], in_block=True)
 
 
 def stale(block: Block, lineno: int) -> bool:
@@ -116,20 +131,24 @@ def stale(block: Block, lineno: int) -> bool:
 
 
 def waits(block: Block) -> bool:
-    return block.exception is None or len(block.tail) < TAIL
+    return block.exception is None or len(block.tail) < _TAIL
 
 
-def engine_record(source: str | None, level: str | None) -> bool:
+def engine_record(line: Line) -> bool:
     """Whether a record is one that only a dying engine or worker prints."""
-    return level in ("ERROR", "CRITICAL") and (source or "").rpartition(":")[0] in ENGINE_FILES
+    return line.level in ("ERROR", "CRITICAL") and (line.source or "").rpartition(":")[0] in ENGINE_FILES
 
 
-def _tail(block: Block, line: Line) -> Block | None:
-    if _CHAIN.match(line.msg):
+def _tail(block: Block, msg: str) -> Block | None:
+    if _CHAIN.match(msg):
         return structs.replace(block, exception=None, tail=())
-    if TRACEBACK in line.msg or "%|" in line.msg or "% Completed" in line.msg or len(block.tail) >= TAIL:
+    if TRACEBACK in msg or _bar(msg) or len(block.tail) >= _TAIL:
         return None
-    return structs.replace(block, tail=(*block.tail, line.msg[:400]))
+    return structs.replace(block, tail=(*block.tail, msg[:400]))
+
+
+def _bar(msg: str) -> bool:
+    return "%|" in msg or "% Completed" in msg
 
 
 def _framed(block: Block, msg: str) -> Block:
@@ -138,7 +157,5 @@ def _framed(block: Block, msg: str) -> Block:
         return block
     func = frame["func"].rstrip(",")
     where = next((stretch for name, stretch in WHERE if name in func), block.where)
-    first = block.frames == 0 and not block.headless
-    return structs.replace(
-        block, frames=block.frames + 1, where=where, junk=0, ends=block.ends or (first and func in _TOPS)
-    )
+    ends = _TOPS.get(func, "") if block.frames == 0 and not block.headless else block.ends
+    return structs.replace(block, frames=block.frames + 1, where=where, junk=0, ends=ends)

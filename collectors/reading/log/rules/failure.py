@@ -1,8 +1,8 @@
 """The shape of one failure rule, and how a rule is tried on an exception's text."""
 
+import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Struct
 
@@ -11,6 +11,8 @@ ECHO = 0  # "See root cause above", a pipe that broke because its other end died
 DEATH = 30  # a process ended and the log does not say why
 GENERIC = 40  # an exception that no rule knows
 SYMPTOM = 35  # says what failed, but the reason is printed elsewhere: the cause is not in view
+SYMPTOMS = (SYMPTOM, SYMPTOM + 1)
+HOLLOW = 25  # an exception whose message is on a line still to come
 VAGUE = 60  # a known kind with several possible reasons
 KNOWN = 80  # one reason, one cure
 
@@ -18,9 +20,9 @@ KNOWN = 80  # one reason, one cure
 class Failure(Struct, frozen=True):
     """One kind of failure. `needle` (or any of several) is looked for first, `pattern` then names the facts.
 
-    `say` is one plain sentence and `hint` what to do; both take the pattern's named groups, and `{where}`, the
-    stretch of the start in whose frames it happened. `hints` overrides `hint` for one such stretch.
-    A kind that `unless` matches is not meant. `examples` are lines of real logs, run as tests.
+    `say` is one plain sentence and `hint` what to do; both take the pattern's named groups, `{where}` (the
+    stretch of the start in whose frames it happened) and `{share}` (free over total). `hints` overrides `hint`
+    for one such stretch. A kind that `unless` matches is not meant. `examples` are lines of real logs, run as tests.
     """
 
     id: str
@@ -44,14 +46,18 @@ class Found(Struct, frozen=True):
 
 
 class Matcher:
-    """Rules in order: the first of the greatest weight wins. Texts are cut to 2,000 characters by the caller."""
+    """Tries the rules in order: the first of the greatest weight wins. The caller cuts texts to 2,000."""
 
     def __init__(self, rules: tuple[Failure, ...]) -> None:
         self.rules = tuple(
-            (rule, (rule.needle,) if isinstance(rule.needle, str) else rule.needle,
-             re.compile(rule.pattern, re.DOTALL), re.compile(rule.unless) if rule.unless else None)
+            (
+                rule,
+                (rule.needle,) if isinstance(rule.needle, str) else rule.needle,
+                re.compile(rule.pattern, re.DOTALL),
+                re.compile(rule.unless) if rule.unless else None,
+            )
             for rule in rules
-        )  # fmt: skip
+        )
 
     def find(self, text: str, where: str = "") -> Found | None:
         best: Found | None = None
@@ -67,6 +73,7 @@ class Matcher:
         return best
 
 
+_GAP = re.compile(r" (?=[.,;](?: |$))|\.(?=\.$)")
 _WHERE = {
     "load": " while loading the model",
     "profile": " while profiling memory",
@@ -78,7 +85,22 @@ _WHERE = {
 
 
 def _found(rule: Failure, groups: Mapping[str, str | None], where: str) -> Found:
-    facts: dict[str, Any] = {name: (value or "").strip() for name, value in groups.items()}
+    facts: dict[str, str] = {name: (value or "").strip() for name, value in groups.items()}
     facts["where"] = _WHERE.get(where, "")
+    if "free" in facts and "total" in facts:
+        facts["share"] = _share(facts["free"], facts["total"])
     hint = rule.hints.get(where, rule.hint)
-    return Found(rule.id, rule.weight, rule.say.format_map(facts), hint and hint.format_map(facts))
+    return Found(rule.id, rule.weight, _fill(rule.say, facts), hint and _fill(hint, facts))
+
+
+def _fill(sentence: str, facts: Mapping[str, str]) -> str:
+    """The sentence with its facts; a group that did not take part leaves no gap."""
+    return _GAP.sub("", " ".join(sentence.format_map(facts).split()))
+
+
+def _share(free: str, total: str) -> str:
+    """The greatest two-digit fraction of `total` that `free` still holds."""
+    try:
+        return f"{math.floor(100 * float(free) / float(total)) / 100:.2f}"
+    except (ValueError, ZeroDivisionError):
+        return "that"

@@ -6,23 +6,29 @@ from msgspec import Struct
 
 from collectors.reading.log.rules.failure import Matcher
 from collectors.reading.log.rules.failures_config import CONFIG
+from collectors.reading.log.rules.failures_distributed import DISTRIBUTED
 from collectors.reading.log.rules.failures_loading import LOADING
 from collectors.reading.log.rules.failures_memory import MEMORY
 from collectors.reading.log.rules.failures_runtime import RUNTIME
 
-FAILURES = MEMORY + LOADING + CONFIG + RUNTIME
+FAILURES = MEMORY + LOADING + CONFIG + DISTRIBUTED + RUNTIME
 KINDS = Matcher(FAILURES)
 
 # Exceptions that repeat or follow a failure which another line names: never the cause.
 # vLLM's wrappers, V0's, SGLang's; then what a peer's death does to the pipes; then what a stop raises.
 ECHO = re.compile(
-    r"See root cause above|[Ss]ee stack trace|check the stack trace above|EngineDeadError|AsyncEngineDeadError"
-    r"|MQEngineDeadError|Executor failed\.|Background loop has errored|Engine loop (?:is not|has died)"
-    r"|Failed core proc|Engine process failed to start|Rank \d+ scheduler died|scheduler died, please see"
+    r"See root cause above|[Ss]ee stack trace|EngineDeadError|Executor failed\.|Background loop has errored"
+    r"|Engine loop (?:is not|has died)|Failed core proc|Engine process failed to start"
     r"|Server process exited with code|warmup error|Test failed for|returned non-zero exit status"
     r"|BrokenPipeError|\bEOFError|ConnectionRefusedError|RuntimeError: cancelled|CancelledError"
-    r"|SystemExit|KeyboardInterrupt|Please check the logs for more details"
+    r"|SystemExit|KeyboardInterrupt"
 )
+
+# The engine core's echo of a worker's exception, with its words.
+QUOTE = re.compile(r"Worker failed with error '(?P<what>.*)', please check the stack trace above", re.DOTALL)
+
+# Printed by the engine core each minute while a worker does not read its queue.
+HANG = "No available shared memory broadcast block found"
 
 
 class Fatal(Struct, frozen=True):
@@ -30,12 +36,14 @@ class Fatal(Struct, frozen=True):
 
     `soft`: an orderly stop can print it too, so it counts only while nobody asked for one.
     `start`: fatal only before the server was ready (a running engine survives it).
+    `names`: the line is a suspect itself, since it may be all that the log says.
     """
 
     id: str
     needle: str
     soft: bool = False
     start: bool = False
+    names: bool = False
 
 
 FATAL = (
@@ -53,20 +61,25 @@ FATAL = (
     Fatal("engine-loop", "Engine loop has died"),
     Fatal("background-loop", "Background loop has errored"),
     Fatal("v0-method", "This might cause deadlock in distributed execution", start=True),
-    Fatal("core-died", "died unexpectedly", soft=True),
-    Fatal("core-exited", "engine core exited unexpectedly", soft=True),
-    Fatal("v0-worker-died", "died, exit code", soft=True),
-    Fatal("arch-inspect", "Error in inspecting model architecture", start=True),
+    Fatal("core-died", "died unexpectedly", soft=True, names=True),
+    Fatal("core-exited", "engine core exited unexpectedly", soft=True, names=True),
+    Fatal("v0-worker-died", "died, exit code", soft=True, names=True),
+    Fatal("v0-worker", "Exception in worker VllmWorkerProcess", start=True),
+    Fatal("bind", "error while attempting to bind on address", names=True),
+    Fatal("lifespan", "Application startup failed. Exiting", start=True),
+    Fatal("sgl-scheduler-died", "scheduler died during initialization", names=True),
+    Fatal("sgl-scheduler-dead", "scheduler is dead. Please check", names=True),
+    Fatal("arch-inspect", "Error in inspecting model architecture", start=True, names=True),
     Fatal("sgl-exception", " hit an exception: Traceback"),
     Fatal("sgl-quit", "Received sigquit from a child process", soft=True),
     Fatal("sgl-sigquit", "SIGQUIT received", soft=True),
     Fatal("sgl-child", "crashed with exit code", soft=True),
     Fatal("sgl-warmup", "Initialization failed. warmup error"),
-    Fatal("sgl-watchdog", "atchdog timeout ("),
-    Fatal("nccl-watchdog", "Watchdog caught collective operation timeout"),
+    Fatal("sgl-watchdog", "atchdog timeout (", names=True),
+    Fatal("nccl-watchdog", "Watchdog caught collective operation timeout", names=True),
     Fatal("nccl-takes-down", "taking the entire process down"),
-    Fatal("segfault", "Segfault encountered"),
-    Fatal("python-fatal", "Fatal Python error:"),
+    Fatal("segfault", "Segfault encountered", names=True),
+    Fatal("python-fatal", "Fatal Python error:", names=True),
     Fatal("unit-failed", "Main process exited, code="),
     Fatal("engine-timeout", "Timed out waiting for engine"),
 )
@@ -90,7 +103,7 @@ STOPPING = (
     "Received SIGTERM",
     "API server: shutdown triggered",
     "trigger received signal=SIG",
-    "INFO:     Shutting down",
+    "     Shutting down",
     "KeyboardInterrupt",
     "Received signal 15",
     "Gracefully stopping",
@@ -100,9 +113,15 @@ READY = ("Application startup complete.", "The server is fired up and ready to r
 
 # ERROR-level tracebacks of these files end a start; those of the others (a client's mistake) are survived.
 ENGINE_FILES = (
-    "core.py", "multiproc_executor.py", "multiproc_worker_utils.py", "worker_base.py", "engine.py",
-    "ray_utils.py", "ray_distributed_executor.py", "ray_executor.py",
-)  # fmt: skip
+    "core.py",
+    "multiproc_executor.py",
+    "multiproc_worker_utils.py",
+    "worker_base.py",
+    "engine.py",
+    "ray_utils.py",
+    "ray_distributed_executor.py",
+    "ray_executor.py",
+)
 
 # What a traceback's frames say about when it happened, innermost stretch last.
 WHERE = (
@@ -115,4 +134,55 @@ WHERE = (
     ("generate_and_run_autotune_block", "compile"),
     ("execute_model", "run"),
     ("event_loop", "run"),
+)
+
+# One of these stands in every line that the finder must see. Few: blocks of the log are searched for each.
+NEEDLES: tuple[str, ...] = (
+    "Error",
+    "ERROR",
+    "CRITICAL",
+    "Exception",
+    "Traceback",
+    'File "',
+    "Value error, ",
+    "OutOfResources",
+    ": error: ",
+    "died",
+    "unexpectedly",
+    "sigquit",
+    "SIGQUIT",
+    "crashed with",
+    "scheduler is dead",
+    "warmup error",
+    "atchdog",
+    "taking the entire process down",
+    "Segfault",
+    "Segmentation fault",
+    "Fatal Python",
+    "terminate called",
+    "errno: 98",
+    "attempting to bind",
+    "startup failed",
+    "Main process exited",
+    "deadlock in distributed",
+    "startup complete",
+    "ready to roll",
+    "SIGTERM",
+    "shutdown triggered",
+    "signal=SIG",
+    "Received signal 15",
+    "Shutting down",
+    "KeyboardInterrupt",
+    "Gracefully stopping",
+    "broadcast block",
+    "never retrieved",
+    "Logging error",
+    "Failed to load plugin",
+    "Timed out waiting",
+    "Engine loop",
+    "Background loop",
+    "failed to start",
+    "initialization failed",
+    "encountered a",
+    "hit an exception",
 )

@@ -124,15 +124,19 @@ CONFIG = (
     ),
     Failure(
         "unknown-architecture",
-        ("are not supported for now", "does not recognize this architecture", "has no vLLM implementation",
-         "Unsupported architectures"),
+        (
+            "are not supported for now",
+            "does not recognize this architecture",
+            "has no vLLM implementation",
+            "Unsupported architectures",
+        ),
         r"(?:Model architectures \[['\"](?P<arch>\w+)['\"][^\]]*\] are not supported for now"
         r"|model type `(?P<type>[\w-]+)` but Transformers does not recognize this architecture"
         r"|(?P<cls>\w+) has no vLLM implementation)",
         "This engine version does not know the architecture {arch}{type}{cls}.",
         hint="use a newer engine (and transformers), or check `architectures` in the model's config.json",
         weight=86,
-        unless=r"Model architectures \['(\w+)'\] are not supported for now\. Supported architectures: .*?'\1'",
+        unless=r"architectures \['(\w+)'\] are not supported for now\. Supported architectures: .*?'\1'",
         examples=(
             "  Value error, Model architectures ['FrobnicatorForCausalLMEagle3'] are not supported for now. "
             "Supported "
@@ -156,10 +160,10 @@ CONFIG = (
         ("cannot be converted to", "Invalid JSON", "JSONDecodeError"),
         r"error: argument (?P<flag>\S+): (?:Value (?P<value>.{1,120}?) cannot be converted|.*(?:JSON|json))",
         "The value of {flag} is not what it takes, for example no valid JSON: {value}",
-        hint="quote JSON for the shell with single quotes: {flag} '{{\"method\": \"eagle3\", …}}'",
+        hint='quote JSON for the shell with single quotes: {flag} \'{{"method": "eagle3", …}}\'',
         weight=93,
         examples=(
-            "vllm serve: error: argument --speculative-config/-sc: Value {\"method\":\"eagle3\" cannot be "
+            'vllm serve: error: argument --speculative-config/-sc: Value {"method":"eagle3" cannot be '
             "converted to "
             "<function loads at 0x7f4b53c89080>.",
         ),
@@ -179,7 +183,7 @@ CONFIG = (
     Failure(
         "head-count",
         ("must be divisible by tensor parallel size", "not divisible by", "divisible by tp_size"),
-        r"(?P<what>[^:]*(?:must be divisible by tensor parallel size \(\d+\)|is not divisible by \d+))",
+        r"(?P<what>[^:,]*(?:must be divisible by tensor parallel size \(\d+\)|is not divisible by \d+))",
         "The model cannot be split so: {what}.",
         hint="choose a --tensor-parallel-size that divides the number of attention heads",
         weight=86,
@@ -191,7 +195,7 @@ CONFIG = (
     Failure(
         "dtype",
         ("Bfloat16 is only supported", "compute capability", "bfloat16"),
-        r"Bfloat16 is only supported on GPUs with compute capability of at least (?P<need>[\d.]+)",
+        r"Bfloat16 is only supported on GPUs with compute capability of at least (?P<need>\d+\.\d+)",
         "This GPU cannot compute in bfloat16 (it takes compute capability {need}).",
         hint="add --dtype half",
         weight=88,
@@ -202,7 +206,12 @@ CONFIG = (
     ),
     Failure(
         "backend-unsupported",
-        ("is not supported on", "No valid attention backend", "Unsupported CPU attention", "not supported for"),
+        (
+            "is not supported on",
+            "No valid attention backend",
+            "Unsupported CPU attention",
+            "not supported for",
+        ),
         r"(?P<what>MLA is not supported on \w+|No valid attention backend found[^\n]{0,120}"
         r"|Unsupported CPU attention configuration: [^\n]{0,80})",
         "No attention kernel here can run this model: {what}",
@@ -218,18 +227,20 @@ CONFIG = (
         ("before the", "bootstrapping phase"),
         r"An attempt has been made to start a new process before the|finished its bootstrapping phase",
         "The script that starts the server is imported again by its own child process: its main code stands "
-        "outside `if __name__ == \"__main__\":`.",
-        hint="put the start under `if __name__ == \"__main__\":`, or launch with `vllm serve`",
+        'outside `if __name__ == "__main__":`.',
+        hint='put the start under `if __name__ == "__main__":`, or launch with `vllm serve`',
         weight=92,
         examples=("        An attempt has been made to start a new process before the",),
     ),
     Failure(
         "settings-refused",
-        ("Value error,", "Assertion failed,", "[type=", "validation error"),
-        r"^\s*(?:Value error|Assertion failed), (?P<what>.{3,300}?)(?: \[type=|$)",
+        "[type=",
+        r"^\s*(?:Value error, |Assertion failed, )?(?P<what>.{3,300}?) \[type=\w+, input",
         "The settings are refused: {what}",
         hint="correct that setting and launch again",
         weight=VAGUE - 10,
-        examples=("  Value error, something about --foo [type=value_error, input_value=ArgsKwargs(",),
+        examples=(
+            "  Input should be 'auto', 'half' or 'float16' [type=literal_error, input_value='fp17', input",
+        ),
     ),
-)  # fmt: skip
+)

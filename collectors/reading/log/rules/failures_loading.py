@@ -19,7 +19,11 @@ LOADING = (
     ),
     Failure(
         "no-such-path",
-        ("Repo id must be in the form", "Repo id must use alphanumeric", "Invalid repository ID or local directory"),
+        (
+            "Repo id must be in the form",
+            "Repo id must use alphanumeric",
+            "Invalid repository ID or local directory",
+        ),
         r"(?:Repo id must (?:be in the form|use alphanumeric)[^/]*(?:/[^']*')?: |Invalid repository ID or "
         r"local directory"
         r" specified: )'(?P<model>[^']+)'",
@@ -46,7 +50,12 @@ LOADING = (
     ),
     Failure(
         "hub-offline",
-        ("outgoing traffic has been disabled", "LocalEntryNotFoundError", "OfflineModeIsEnabled", "offline mode"),
+        (
+            "outgoing traffic has been disabled",
+            "LocalEntryNotFoundError",
+            "OfflineModeIsEnabled",
+            "offline mode",
+        ),
         r"outgoing traffic has been disabled|LocalEntryNotFoundError|OfflineModeIsEnabled|offline mode is "
         r"enabled",
         "The model is not in the local cache, and downloads are switched off or fail.",
@@ -88,8 +97,13 @@ LOADING = (
     ),
     Failure(
         "no-config",
-        ("Unrecognized model in", "does not appear to have a file named", "No such file or directory",
-         "Can't load the configuration", "Should have a `model_type`"),
+        (
+            "Unrecognized model in",
+            "does not appear to have a file named",
+            "No such file or directory",
+            "Can't load the configuration",
+            "Should have a `model_type`",
+        ),
         r"Unrecognized model in (?P<model>\S+?)\.? Should have a|does not appear to have a file named "
         r"(?P<file>\S+)"
         r"|Can't load the configuration of '(?P<m>[^']+)'|No such file or directory: "
@@ -113,7 +127,7 @@ LOADING = (
         examples=(
             "FileNotFoundError: Weight files referenced in index but missing: "
             "{'models/broken/missing/model-00007-of-00032.safetensors'}",
-            "FileNotFoundError: No such file or directory: \"/models/x/model-00003-of-00064.safetensors\"",
+            'FileNotFoundError: No such file or directory: "/models/x/model-00003-of-00064.safetensors"',
         ),
     ),
     Failure(
@@ -157,7 +171,12 @@ LOADING = (
     ),
     Failure(
         "weight-names",
-        ("There is no module or parameter named", "were not initialized from checkpoint", "Missing key", "KeyError"),
+        (
+            "There is no module or parameter named",
+            "were not initialized from checkpoint",
+            "Missing key",
+            "KeyError",
+        ),
         r"There is no module or parameter named '?(?P<name>[\w.]+)|Following weights were not initialized "
         r"from"
         r" checkpoint: \{?'?(?P<first>[\w.]+)|KeyError: "
@@ -174,10 +193,15 @@ LOADING = (
     ),
     Failure(
         "weight-shape",
-        ("exceeds dimension size", "size mismatch for", "Attempted to load weight", "must match the size of tensor",
-         "does not match the weight"),
+        (
+            "exceeds dimension size",
+            "size mismatch for",
+            "Attempted to load weight",
+            "must match the size of tensor",
+            "does not match the weight",
+        ),
         r"start \((?P<start>\d+)\) \+ length \((?P<len>\d+)\) exceeds dimension size \((?P<dim>\d+)\)"
-        r"|size mismatch for (?P<name>[\w.]+)|Attempted to load weight \((?P<a>[^)]*)\) into parameter "
+        r"|size mismatch for (?P<name>[\w.]+)|Attempted to load weight \((?P<a>.{1,80}?)\) into parameter "
         r"\((?P<b>[^)]*)\)",
         "A tensor of the checkpoint has another shape than the model expects.",
         hint="config.json and weights do not belong together (for a drafter: hidden size or head counts of "
@@ -262,4 +286,4 @@ LOADING = (
         weight=VAGUE,
         examples=("PermissionError: [Errno 13] Permission denied: '/root/.cache/huggingface'",),
     ),
-)  # fmt: skip
+)

@@ -55,7 +55,10 @@ MEMORY = (
     ),
     Failure(
         "no-cache-blocks",
-        ("No available memory for the cache blocks", "Not enough memory. Please try to increase --mem-fraction"),
+        (
+            "No available memory for the cache blocks",
+            "Not enough memory. Please try to increase --mem-fraction",
+        ),
         r"No available memory for\s+the cache blocks|Not enough memory\. Please try to increase "
         r"--mem-fraction-static",
         "After the weights and the peak of a forward pass no GPU memory is left for the KV cache.",
@@ -77,7 +80,7 @@ MEMORY = (
         "The GPU {device} was not free at the start: {free} of {total} GiB, and {want} GiB were wanted; "
         "another process holds the rest.",
         hint="find it with nvidia-smi and end it (an earlier server may still live), or lower "
-        "--gpu-memory-utilization below {free}/{total}",
+        "--gpu-memory-utilization to {share}",
         weight=90,
         examples=(
             "ValueError: Free memory on device cuda:0 (54.34/79.18 GiB) on startup is less than desired GPU "
@@ -160,8 +163,15 @@ MEMORY = (
     ),
     Failure(
         "host-oom",
-        ("DefaultCPUAllocator", "Cannot allocate memory", "MemoryError", "std::bad_alloc", "No space left on device",
-         "unable to allocate shared memory", "unable to open shared memory"),
+        (
+            "DefaultCPUAllocator",
+            "Cannot allocate memory",
+            "MemoryError",
+            "std::bad_alloc",
+            "No space left on device",
+            "unable to allocate shared memory",
+            "unable to open shared memory",
+        ),
         r"DefaultCPUAllocator: can't allocate memory|\[Errno 12\]|\bMemoryError\b|std::bad_alloc"
         r"|unable to (?:allocate|open) shared memory",
         "The host ran out of memory{where}.",
@@ -188,8 +198,8 @@ MEMORY = (
     Failure(
         "killed-worker",
         ("died", "exit code"),
-        r"(?:[Ww]orker proc|Worker) (?P<name>\S+)(?: pid \d+)? died(?: unexpectedly)?[ ,(]+exit code: "
-        r"-(?P<signal>9|7|11)\b",
+        r"(?:[Ww]orker proc|Worker|Rank) (?P<name>\S+)(?: pid \d+| scheduler)? died"
+        r"(?: unexpectedly| during initialization)?[ ,(]+exit code: -(?P<signal>9|7|11)\b",
         "The worker {name} was killed by signal {signal}, with no word of its own.",
         hint="signal 9 most often is the kernel's OOM killer: see dmesg and the container's memory limit "
         "(memory.events); 7 and 11 are a crash in native code or a full /dev/shm",
@@ -197,14 +207,16 @@ MEMORY = (
         examples=(
             "Worker proc VllmWorker-3 died unexpectedly (exit code: -9), shutting down executor.",
             "Worker VllmWorkerProcess pid 1159 died, exit code: -9",
+            "RuntimeError: Rank 0 scheduler died during initialization (exit code: -9). If exit code is -9 "
+            "(SIGKILL), a common cause is the OS OOM killer.",
         ),
     ),
     Failure(
         "process-died",
-        ("died", "exited unexpectedly"),
-        r"(?:[Ww]orker proc|Worker|Engine core proc|Engine process|engine core)(?P<name>(?: [\w()-]+)*?)"
-        r" (?:died|exited unexpectedly)",
-        "The process{name} vanished and left no traceback: killed from outside, or crashed in native code.",
+        ("died", "exited unexpectedly", "scheduler is dead"),
+        r"(?:[Ww]orker proc|Worker|Engine core proc|Engine process|engine core)(?P<name>(?: [\w()-]+){0,4}?)"
+        r" (?:died|exited unexpectedly)|Rank (?P<rank>\d+) scheduler (?:died|is dead)",
+        "The process {name}{rank} vanished without a traceback: killed from outside, or a native crash.",
         hint="see dmesg for the OOM killer or a segfault, and the container's memory limit (memory.events)",
         weight=DEATH,
         examples=(
@@ -216,7 +228,13 @@ MEMORY = (
     ),
     Failure(
         "native-crash",
-        ("Segmentation fault", "Segfault encountered", "Fatal Python error", "terminate called", "LLVM ERROR"),
+        (
+            "Segmentation fault",
+            "Segfault encountered",
+            "Fatal Python error",
+            "terminate called",
+            "LLVM ERROR",
+        ),
         r"Fatal Python error: (?P<what>.+)|Segmentation fault|Segfault encountered|terminate called after "
         r"throwing"
         r"|LLVM ERROR: (?P<llvm>.+)",
@@ -230,4 +248,4 @@ MEMORY = (
             "LLVM ERROR: Unsupported rounding mode for conversion.",
         ),
     ),
-)  # fmt: skip
+)
