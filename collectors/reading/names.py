@@ -1,0 +1,86 @@
+"""The metrics that reading wants, by what they mean. To add a metric: one row here.
+
+A page's own names go into the record; what they mean is decided here, when the record is read.
+Covers vLLM 0.6-0.33 (V0 and V1) and SGLang 0.4-0.5.23.
+"""
+
+from typing import NamedTuple
+
+COUNTER = "counter"
+GAUGE = "gauge"
+HISTOGRAM = "histogram"  # `_sum` and `_count` only: exact means
+BINS = "bins"  # and the buckets, for quantile estimates
+
+
+class Wanted(NamedTuple):
+    meaning: str
+    kind: str
+    names: tuple[str, ...]  # as exposed, the newest first: where a page has several, the first of them counts
+
+
+WANTED: tuple[Wanted, ...] = (
+    Wanted("generated", COUNTER, ("vllm:generation_tokens_total", "sglang:generation_tokens_total")),
+    Wanted("prompt", COUNTER, ("vllm:prompt_tokens_total", "sglang:prompt_tokens_total")),
+    Wanted("prompt_cached", COUNTER, ("vllm:prompt_tokens_cached_total", "sglang:cached_tokens_total")),
+    Wanted("finished", COUNTER, ("vllm:request_success_total", "sglang:num_requests_total")),
+    Wanted("preempted", COUNTER, ("vllm:num_preemptions_total",)),
+    Wanted(
+        "prefix_queries",
+        COUNTER,
+        ("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"),
+    ),
+    Wanted("prefix_hits", COUNTER, ("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")),
+    Wanted("drafts", COUNTER, ("vllm:spec_decode_num_drafts_total",)),
+    Wanted("draft_tokens", COUNTER, ("vllm:spec_decode_num_draft_tokens_total",)),
+    Wanted("accepted", COUNTER, ("vllm:spec_decode_num_accepted_tokens_total",)),
+    Wanted("accepted_at", COUNTER, ("vllm:spec_decode_num_accepted_tokens_per_pos_total",)),
+    Wanted("running", GAUGE, ("vllm:num_requests_running", "sglang:num_running_reqs")),
+    Wanted("waiting", GAUGE, ("vllm:num_requests_waiting", "sglang:num_queue_reqs")),
+    # 0 to 1 under every name, whatever `perc` suggests.
+    Wanted("kv_used", GAUGE, ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage")),
+    # SGLang counts no drafts: its own gauges (bonus included) are all there is, shown as its word, not ours.
+    Wanted("stated_length", GAUGE, ("sglang:spec_accept_length",)),
+    Wanted("stated_rate", GAUGE, ("sglang:spec_accept_rate", "vllm:spec_decode_draft_acceptance_rate")),
+    Wanted("steps", HISTOGRAM, ("vllm:iteration_tokens_total",)),
+    Wanted("ttft", BINS, ("vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds")),
+    # One observation for each engine output of a request, not for each token: with drafts, the step time.
+    Wanted(
+        "itl",
+        BINS,
+        (
+            "vllm:inter_token_latency_seconds",
+            "vllm:time_per_output_token_seconds",
+            "sglang:inter_token_latency_seconds",
+            "sglang:time_per_output_token_seconds",
+        ),
+    ),
+    Wanted("e2e", HISTOGRAM, ("vllm:e2e_request_latency_seconds", "sglang:e2e_request_latency_seconds")),
+    Wanted("queue", HISTOGRAM, ("vllm:request_queue_time_seconds", "sglang:queue_time_seconds")),
+    Wanted("prefill", HISTOGRAM, ("vllm:request_prefill_time_seconds",)),
+)
+
+# The labels that become the series' `engine`, in this order. Ray has several workers on one page; a worker
+# that restarts must be seen as one counter falling, not as a dent in a sum.
+ENGINE_LABELS = ("engine", "dp_rank", "WorkerId")
+KEPT_LABELS = ("position", "finished_reason")
+# SGLang can report the same tokens once for each rank of a group: only the first rank's count.
+FIRST_RANK_LABELS = ("tp_rank", "pp_rank", "moe_ep_rank")
+PREFIXES = ("ray_",)
+
+
+def _exposed() -> dict[str, tuple[str, str, int]]:
+    table: dict[str, tuple[str, str, int]] = {}
+    for wanted in WANTED:
+        for rank, name in enumerate(wanted.names):
+            if wanted.kind in (HISTOGRAM, BINS):
+                table[name + "_sum"] = (wanted.meaning + "_sum", COUNTER, rank)
+                table[name + "_count"] = (wanted.meaning + "_count", COUNTER, rank)
+            else:
+                table[name] = (wanted.meaning, wanted.kind, rank)
+            if wanted.kind == BINS:
+                table[name + "_bucket"] = (wanted.meaning + "_bin", COUNTER, rank)
+                table[name + "_bin"] = (wanted.meaning + "_bin", COUNTER, rank)
+    return table
+
+
+EXPOSED: dict[str, tuple[str, str, int]] = _exposed()  # sample name -> (meaning, kind, rank)
