@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ipaddress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -42,23 +42,24 @@ async def get(session: httpx.AsyncClient, url: str) -> Answer:
     """GET; every failure is an Answer, none an exception."""
     try:
         async with asyncio.timeout(TIMEOUT_S), session.stream("GET", url) as response:
+            server_port, client_port = _ports(response)
             body = bytearray()
             async for part in response.aiter_bytes():
                 body += part
                 if len(body) > LARGEST:
-                    return Answer(response.status_code, error=f"the page is larger than {LARGEST >> 20} MiB")
-            stream = response.extensions.get("network_stream")
-            here = stream.get_extra_info("client_addr") if stream else None
-            there = stream.get_extra_info("server_addr") if stream else None
-            return Answer(
-                response.status_code,
-                bytes(body),
-                server_port=there[1] if there else None,
-                client_port=here[1] if here else None,
-            )
+                    return Answer(response.status_code, error=f"the page is larger than {LARGEST} bytes")
+            return Answer(response.status_code, bytes(body), None, server_port, client_port)
     except (TimeoutError, httpx.TimeoutException):
         return Answer(None, error="no answer in time")
     except httpx.ConnectError:
         return Answer(None, error="refused")
     except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
         return Answer(None, error=f"{type(error).__name__}: {error}".rstrip(": "))
+
+
+def _ports(response: httpx.Response) -> tuple[int | None, int | None]:
+    """(server's, ours) of the connection; asked while it is open: many a server closes it after the body."""
+    stream: Any = response.extensions.get("network_stream")
+    with contextlib.suppress(OSError, TypeError, AttributeError):
+        return stream.get_extra_info("server_addr")[1], stream.get_extra_info("client_addr")[1]
+    return None, None
