@@ -1,6 +1,8 @@
 """Which runs there are, and which one a user means by RUN: an id, a unique prefix, a name, or nothing."""
 
 import os
+import secrets
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -118,3 +120,8 @@ def _listed(words: Iterable[str]) -> str:
 def _unreadable(found: Scan) -> str:
     count = len(found.damaged)
     return f" ({count} unreadable folder{'s' * (count > 1)} passed over)" if count else ""
+
+
+def new_id() -> str:
+    """`20261201-054012-3f9a`: sorts by time, says when, and is one word for a shell."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"

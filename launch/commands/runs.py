@@ -18,6 +18,7 @@ from collectors.record.follow import Follower
 from launch import figures, output, summary
 from launch.options import json_option, state_of
 
+NEWBORN_S = 60.0  # a folder whose run.json is just being written is not damaged
 READ_S = 0.3  # per run: a record of days without a checkpoint is not read through for a list
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
@@ -65,8 +66,10 @@ def command(options: dict[str, Any], as_json: bool, prune: bool, older_than: str
     elif as_json:
         output.json(listed)
     else:
-        for line in _table(listed):
+        for line in _table(listed) if listed else ():
             output.data(line)
+        if not listed:
+            output.say("no runs")
         if found.damaged:
             count = len(found.damaged)
             output.say(
@@ -119,11 +122,11 @@ def _doomed(found: runs.Scan, listed: list[Listed], older_s: float) -> list[Doom
     doomed = [
         Doomed(folders[run.id], " ".join(filter(None, (run.name, run.phase))), run.bytes)
         for run in listed
-        # A flock of another host may not be seen from here (NFS without lockd): only an Exit in the record counts.
+        # A flock of another host may not be seen from here (NFS without lockd): only an Exit counts.
         if (run.live is False or (run.live is None and run.host == here)) and run.age_s >= older_s
     ]
     for path in found.damaged:
-        if time.time() - path.lstat().st_mtime >= older_s:
+        if time.time() - path.lstat().st_mtime >= max(older_s, NEWBORN_S):
             doomed.append(Doomed(path, "damaged", _bytes(path)))
     return doomed
 

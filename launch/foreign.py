@@ -1,0 +1,205 @@
+"""A server that specwatch did not start: a run folder for it, and a recorder without a keeper.
+
+Nobody of ours is the server's parent, so its exit code stays unknown; everything else is as for our own.
+"""
+
+import os
+import stat
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from collectors.errors import ExitCode, SpecwatchError
+from collectors.reading.events import RunFacts
+from collectors.record import runs
+from collectors.record.clock import boot_id
+from collectors.record.folder import RunFolder, RunInfo
+from launch.selfexec import self_argv
+
+STARTS_S = 5.0
+DEFAULT_PORT = 8000  # vLLM's
+
+
+class Target(NamedTuple):
+    """What the user pointed at; one of the log's sources at most."""
+
+    log_source: dict[str, Any] | None = None
+    url: str | None = None
+    pid: int | None = None
+    name: str = ""
+
+
+def target(
+    log: str | None, log_command: tuple[str, ...], url: str | None, pid: int | None, name: str | None
+) -> Target:
+    """Checks what was given and fills in what follows from it; SpecwatchError says what is wrong with it."""
+    if log and log_command:
+        raise SpecwatchError("--log and --log-command are two logs", "give one of them")
+    source: dict[str, Any] | None = None
+    if log == "-":
+        source = {"stdin": True}
+    elif log:
+        source = {"file": str(_log_file(Path(log)))}
+    elif log_command:
+        source = {"command": list(log_command)}
+    argv: tuple[str, ...] = ()
+    if pid is not None:
+        argv = _argv(pid)
+        source = source or _stdout_of(pid)
+        url = url or _url_of(argv)
+    if url is not None:
+        url = _checked(url)
+    called = (
+        name or (Path(log).stem if log and log != "-" else "") or (f"pid-{pid}" if pid is not None else "")
+    )
+    return Target(source, url, pid, called)
+
+
+def watched(state: Path, wanted: Target) -> RunFolder | None:
+    """The live run of the same server, if there is one: attaching twice watches it once."""
+    if wanted.log_source == {"stdin": True}:
+        return None
+    for folder, info in runs.scan(state).runs:
+        same = (info.log_source, info.url, info.foreign_pid) == (wanted.log_source, wanted.url, wanted.pid)
+        if same and info.facts.foreign and folder.recorder_lives():
+            return folder
+    return None
+
+
+def create(state: Path, wanted: Target, config: str | None) -> RunFolder:
+    run_id = runs.new_id()
+    argv = redacted(_argv(wanted.pid)) if wanted.pid is not None else ()
+    info = RunInfo(
+        facts=RunFacts(id=run_id, name=wanted.name, argv=argv, foreign=True),
+        created=time.time(),
+        boottime0=time.clock_gettime(time.CLOCK_BOOTTIME),
+        boot_id=boot_id(),
+        pid_namespace=_pid_namespace(),
+        host=os.uname().nodename,
+        cwd=os.getcwd(),
+        url=wanted.url,
+        log_source=wanted.log_source,
+        foreign_pid=wanted.pid,
+        config=config,
+    )
+    return RunFolder.create(runs.runs_dir(state), info)
+
+
+def start_recorder(folder: RunFolder, stdin: int = subprocess.DEVNULL) -> None:
+    """A recorder of its own session, which outlives this terminal; returns once it holds its lock.
+
+    For `--log -` it inherits our standard input: the pipe is its log from then on.
+    """
+    with os.fdopen(
+        os.open(folder.path / "recorder.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb"
+    ) as errors:
+        child = subprocess.Popen(
+            self_argv("record", str(folder.path)),
+            stdin=stdin,
+            stdout=errors,
+            stderr=errors,
+            start_new_session=True,
+            cwd=Path(__file__).parents[1] if _bare_checkout() else "/",
+        )
+    deadline = time.monotonic() + STARTS_S
+    while not folder.recorder_lives():
+        if child.poll() is not None and not folder.recorder_lives():
+            if child.returncode == 0:
+                return  # a log that was over at once, or another recorder was faster
+            raise SpecwatchError(
+                f"the recorder ended at once (exit code {child.returncode})",
+                f"its own words are in {folder.path / 'recorder.err'}",
+                ExitCode.RECORDER_GONE,
+            )
+        if time.monotonic() > deadline:
+            raise SpecwatchError(
+                f"the recorder did not start within {STARTS_S:.0f} s",
+                f"its own words are in {folder.path / 'recorder.err'}",
+                ExitCode.RECORDER_GONE,
+            )
+        time.sleep(0.05)
+
+
+def redacted(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """`argv` of another's process without its secrets: what stands behind a flag that is called like one."""
+    words: list[str] = []
+    hide = False
+    for word in argv:
+        flag, equals, _ = word.partition("=")
+        secret = flag.startswith("-") and any(
+            mark in flag.lower() for mark in ("key", "token", "secret", "passw")
+        )
+        if hide and not word.startswith("-"):
+            words.append("…")
+        else:
+            words.append(f"{flag}=…" if secret and equals else word)
+            hide = secret and not equals
+    return tuple(words)
+
+
+def _bare_checkout() -> bool:
+    return self_argv()[2] == "launch"
+
+
+def _log_file(path: Path) -> Path:
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise SpecwatchError(f"{path} is a directory", "name the log file in it")
+        with path.open("rb"):
+            pass
+    except FileNotFoundError as error:
+        raise SpecwatchError(f"{path} does not exist", "is the server's log elsewhere?") from error
+    except OSError as error:
+        raise SpecwatchError(
+            f"{path} cannot be read: {error.strerror}", "run as the user who owns it"
+        ) from error
+    return path.resolve()
+
+
+def _argv(pid: int) -> tuple[str, ...]:
+    try:
+        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError as error:
+        raise SpecwatchError(
+            f"there is no process {pid} that can be read", "`ps` lists the servers"
+        ) from error
+    return tuple(word.decode(errors="replace") for word in raw.split(b"\0") if word)
+
+
+def _stdout_of(pid: int) -> dict[str, Any] | None:
+    """The file that the process writes its output to; a terminal or a pipe cannot be read by a third."""
+    try:
+        path = Path(os.readlink(f"/proc/{pid}/fd/1"))
+        return {"file": str(path)} if path.is_file() else None
+    except OSError:
+        return None
+
+
+def _url_of(argv: tuple[str, ...]) -> str:
+    """Where a server with these arguments listens; vLLM's defaults where they do not say."""
+    said = {"--port": str(DEFAULT_PORT), "--host": "127.0.0.1"}
+    for word, following in zip(argv, (*argv[1:], ""), strict=True):
+        flag, equals, value = word.partition("=")
+        if flag in said:
+            said[flag] = value if equals else following
+    host = "127.0.0.1" if said["--host"] in ("", "0.0.0.0", "::") else said["--host"]
+    return f"http://{f'[{host}]' if ':' in host else host}:{said['--port']}"
+
+
+def _checked(url: str) -> str:
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        scheme, rest = "http", url
+    rest = rest.rstrip("/").removesuffix("/v1").removesuffix("/metrics")
+    if scheme not in ("http", "https") or not rest or "@" in rest:
+        raise SpecwatchError(f"{url} is no address of a server", "such as http://127.0.0.1:8000")
+    return f"{scheme}://{rest}"
+
+
+def _pid_namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
