@@ -10,7 +10,7 @@ from collectors.reading.log.suspects import Fatal, Suspect, Suspects
 _HANGING = 4  # minutes with nothing but a full queue's message; with less a first compile is normal
 _HANGS = (
     "A worker has not read its queue for minutes, and nobody says anything else: it hangs or compiles.",
-    "look what the workers do (py-spy dump --pid PID); where GPUs do not reach each other: NCCL_P2P_DISABLE=1",
+    "look what the workers do (py-spy dump --pid PID); if GPUs do not reach each other: NCCL_P2P_DISABLE=1",
 )
 
 

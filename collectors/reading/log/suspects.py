@@ -63,9 +63,9 @@ class Suspects(Struct, frozen=True):
     folded: int = 0  # lines of failures told by one problem: hidden behind it
 
 
-def suspect_of(line: Line, block: Block | None, text: str | None = None) -> Suspect:
-    """The suspect that an exception's line is; `text` when its message is not `line.msg`."""
-    msg = (text or line.msg)[:2000]
+def suspect_of(line: Line, block: Block | None) -> Suspect:
+    """The suspect that an exception's line, or the line of its message, is."""
+    msg = line.msg[:2000]
     where = block.where if block else ""
     process = line.process or (block.process if block else None)
     pid = line.pid or (block.pid if block else None)

@@ -185,4 +185,5 @@ NEEDLES: tuple[str, ...] = (
     "initialization failed",
     "encountered a",
     "hit an exception",
+    "handler failed",
 )

@@ -11,8 +11,8 @@ RUNTIME = (
         hint="the model cannot run with these kernels; try another attention backend or fewer features",
         weight=VAGUE,
         examples=(
-            "Error in request: copy_d2d_baseformat_opapi:build/CMakeFiles/torch_npu.dir/compiler_depend.ts:90 "
-            "NPU function error: call aclnnInplaceCopy failed, error code is 161002",
+            "Error in request: copy_d2d_baseformat_opapi:build/CMakeFiles/torch_npu.dir/compiler_depend.ts:90"
+            " NPU function error: call aclnnInplaceCopy failed, error code is 161002",
         ),
     ),
     Failure(
