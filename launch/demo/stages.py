@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from launch.output import Status, say
+from launch.output import StatusLine, say
 
 
 class Stages:
@@ -41,7 +41,7 @@ class Stages:
         self._detail = " ".join(text.split())
 
     def _paint(self, what: str, began: float, ended: threading.Event) -> None:
-        status = Status()
+        status = StatusLine()
         while not ended.wait(0.25):
             seconds = int(time.monotonic() - began)
             text = f"{what} … {seconds // 60}:{seconds % 60:02d}  {self._detail}"
