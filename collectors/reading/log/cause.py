@@ -24,7 +24,7 @@ from collectors.reading.log.rules.failures import (
     READY,
     STOPPING,
 )
-from collectors.reading.log.state import Problem
+from collectors.reading.log.parts import Problem
 from collectors.reading.log.suspects import Fatal, Suspect, Suspects, fold_of, suspect_of
 
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]

@@ -1,6 +1,19 @@
-"""Bytes of a log -> Lines: split at newline and carriage return, wrappers and escapes off, prefix and head read."""
+"""Bytes of one physical line -> Lines: wrappers and escapes off, process prefix and head read, glued records split.
 
+The formats are those of vLLM 0.4-0.33 (`logger.py`, `system_utils.py`), SGLang 0.4-0.5.23 (`utils/common.py`),
+uvicorn, Python's logging, and of what prints a container's log: docker compose, kubectl and the CRI, journald,
+Buildkite, GitHub, Slurm, torchrun, Ray.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
 from msgspec import Struct
+
+TEXT = 2_000  # characters of a line that are kept
+RAW = 8_192  # bytes of a physical line that are looked at: config dumps run to 50 kB and say nothing further on
+JSON = 65_536
 
 
 class Line(Struct):
@@ -16,3 +29,135 @@ class Line(Struct):
     wall: str | None = None  # the head's own stamp, "12-01 05:17:09" or "2026-02-26 16:41:05"
     source: str | None = None  # the head's "file.py:123"
     msg: str = ""
+    head: str = ""  # whose head it has: "vllm", "uvicorn", "sglang", "python", "json" or none
+
+
+# CSI, OSC, APC (Buildkite's time stamps), then any other two-byte escape
+_ESCAPE = re.compile(
+    r"\x1b\[[0-9;:?<=>]{0,64}[ -/]{0,8}[@-~]|\x1b[\]_P^X][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)?|\x1b[ -/]{0,4}[0-~]?"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_WRAPPER = re.compile(
+    r"\s{0,8}(?:"
+    r"[A-Za-z][\w.-]{0,80} {1,40}\| "  # docker compose
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]?(?: std(?:out|err) [FP])? ?"
+    r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4} ?: "
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [\w.-]{1,80} [\w.@/-]{1,80}(?:\[\d{1,10}\])?: ?"
+    r"|_bk;t=\d{1,16}"
+    r"|\[pod/[^\]]{1,200}\] |\[(?:default)?\d{1,4}\]:\s?|\[rank\d{1,4}\]: |\d{1,4}: "
+    r")"
+)
+_PROC = re.compile(r" ?\(([A-Za-z][^|\"'\[\]{}]{0,120}?) pid=(\d{1,10})(?:, ip=[\d.:a-f]{1,45})?\) ?")
+_GLUED = re.compile(r"(?<=\S)\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) ")
+_LEVEL = r"(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
+_VLLM = re.compile(_LEVEL + r" (\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? \[?([^\]\s:\[]{1,200}:\d{1,6})\] ?")
+_UVICORN = re.compile(_LEVEL + r": {2,10}")
+_SGLANG = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?((?: [A-Z][A-Z_]{1,12}\d{1,4}){0,8})\] ")
+_PYTHON = re.compile(
+    r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? - (?:[\w.]{1,80} - )?" + _LEVEL + r" - ([\w.]{1,80}:\d{1,6} - )?"
+)
+_END_OF_BAR = re.compile(r"\d<[^\]<>|]{1,160}\](?= {0,4}[^\s\]|])")
+
+
+def clean(text: str) -> str:
+    """Without escapes and control characters; tabs stay."""
+    if "\x1b" in text:
+        text = _ESCAPE.sub("", text)
+    return text if text.isprintable() else _CONTROL.sub("", text)
+
+
+def lines(raw: bytes, lineno: int, offset: int, t: float) -> Iterator[Line]:
+    """The Lines of one physical line (without its end): none when empty, several when records are glued together."""
+    if raw.lstrip()[:1] == b"{" and b'"message"' in raw[:JSON]:
+        records = _json(raw[:JSON], lineno, offset, t)
+        if records:
+            yield from records
+            return
+    text = clean(raw[:RAW].decode("utf-8", "replace")).rstrip()
+    if not text:
+        return
+    begin = 0
+    if "%" in text and "<" in text:
+        for end in _END_OF_BAR.finditer(text):
+            yield _line(text[begin : end.end()], lineno, offset, t)
+            begin = end.end()
+    yield _line(text[begin:] if begin else text, lineno, offset, t)
+
+
+def _line(text: str, lineno: int, offset: int, t: float) -> Line:
+    for _ in range(4):
+        wrapper = _WRAPPER.match(text)
+        if wrapper is None or wrapper.end() == len(text):
+            break
+        text = text[wrapper.end() :]
+    line = Line(text[:TEXT], lineno, offset, t)
+    at = _prefixes(line, text, 0)
+    at = _head(line, text, at)
+    if not line.head and line.process is None:
+        glued = _GLUED.search(text[:TEXT])
+        if glued is not None:
+            line.text = text = text[glued.start() :]
+            at = _head(line, text, _prefixes(line, text, 0))
+    line.msg = text[at : at + TEXT]
+    return line
+
+
+def _prefixes(line: Line, text: str, at: int) -> int:
+    """Reads the nested `(Name pid=N)` from `at` on; the last one counts."""
+    for _ in range(4):
+        prefix = _PROC.match(text, at)
+        if prefix is None:
+            break
+        line.process, line.pid = prefix[1], int(prefix[2])
+        at = prefix.end()
+    return at
+
+
+def _head(line: Line, text: str, at: int) -> int:
+    """Reads the head of a record from `at` on; returns where its message begins."""
+    first = text[at : at + 1]
+    if first in "DIWEC" and (head := _VLLM.match(text, at)):
+        line.head, (line.level, line.wall, line.source) = "vllm", head.group(1, 2, 3)
+    elif first in "DIWEC" and (head := _UVICORN.match(text, at)):
+        line.head, line.level = "uvicorn", head[1]
+    elif first == "[" and (head := _SGLANG.match(text, at)):
+        line.head, line.wall = "sglang", head[1]
+        line.process = head[2].strip().replace(" ", "_") or line.process
+        inner = _UVICORN.match(text, head.end())
+        if inner is not None:
+            line.head, line.level, head = "uvicorn", inner[1], inner
+    elif first.isdigit() and (head := _PYTHON.match(text, at)):
+        line.head, (line.wall, line.level) = "python", head.group(1, 2)
+        line.source = head[3][:-3] if head[3] else None
+    else:
+        # VLLM_LOGGING_PREFIX stands before the level
+        head = _VLLM.search(text, at, at + 120) if first and " [" in text[at : at + 120] else None
+        if head is None:
+            return at
+        line.head, (line.level, line.wall, line.source) = "vllm", head.group(1, 2, 3)
+    return head.end()
+
+
+def _json(raw: bytes, lineno: int, offset: int, t: float) -> list[Line]:
+    """vLLM 0.31+ with `--logging-config.formatter json`: asctime levelname name processName process message."""
+    try:
+        record = msgspec.json.decode(raw.decode("utf-8", "replace").strip())
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    if not isinstance(record, dict) or not isinstance(record.get("message"), str):
+        return []
+    level, name, pid = record.get("levelname"), record.get("processName"), record.get("process")
+    where, at = record.get("filename") or record.get("name"), record.get("lineno")
+    stamp = re.search(r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d", str(record.get("asctime"))[:64])
+    uvicorn = str(record.get("name")).startswith("uvicorn")
+    found = []
+    for part in record["message"][:JSON].splitlines()[:400]:
+        msg = clean(part)[:TEXT]
+        line = Line(msg, lineno, offset, t, msg=msg, head="uvicorn" if uvicorn else "json")
+        line.process = name[:80] if isinstance(name, str) and name != "MainProcess" else None
+        line.pid = pid if isinstance(pid, int) and 0 < pid < 2**31 else None
+        line.level = level if level in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL") else None
+        line.wall = stamp[0].replace("T", " ") if stamp else None
+        line.source = None if uvicorn else f"{where}:{at}"[:80]
+        found.append(line)
+    return found

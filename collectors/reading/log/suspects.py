@@ -8,7 +8,7 @@ from collectors.reading.log.blocks import Block
 from collectors.reading.log.lines import Line
 from collectors.reading.log.rules.failure import GENERIC, HOLLOW
 from collectors.reading.log.rules.failures import ECHO, KINDS, QUOTE
-from collectors.reading.log.state import Problem
+from collectors.reading.log.parts import Problem
 
 Rank = tuple[str | None, int | None]  # process and pid, as the prefix names them
 
