@@ -1,0 +1,175 @@
+"""Writes the pages of docs/ that are made from the code; `--check` only says which are stale.
+
+`make docs` after a change of a command, an exit code, the JSON or the run folder; tests/test_docs.py insists.
+"""
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import click  # noqa: E402
+
+from launch.cli import cli  # noqa: E402
+from launch.commands import COMMANDS  # noqa: E402
+
+MADE = "<!-- Made by docs/generate.py from the code; do not edit. -->"
+
+
+def commands() -> str:
+    """Every --help text, at a fixed width."""
+    parts = ["# Commands", "", MADE, "", "```", _help(cli, "specwatch"), "```"]
+    for row in COMMANDS:
+        if not row.hidden:
+            command = cli.get_command(click.Context(cli), row.name)
+            assert command is not None
+            parts += ["", f"## {row.name}", "", "```", _help(command, f"specwatch {row.name}"), "```"]
+    return "\n".join(parts)
+
+
+def exit_codes() -> str:
+    lines = ["# Exit codes", "", MADE, "", "| code | name | when |", "| --- | --- | --- |"]
+    source = (ROOT / "collectors/errors.py").read_text()
+    for node in _class(source, "ExitCode").body:
+        if isinstance(node, ast.Assign):
+            name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
+            lines.append(f"| {value} | {name} | {_comment(source, node)} |")
+    return "\n".join(lines)
+
+
+def json_output() -> str:
+    report = (ROOT / "collectors/reading/report.py").read_text()
+    status = (ROOT / "launch/summary.py").read_text()
+    listed = (ROOT / "launch/commands/runs.py").read_text()
+    return "\n".join(
+        [
+            "# JSON",
+            "",
+            MADE,
+            "",
+            "One value on one line on stdout. Unknown is `null`, never 0. While `v` is 1, fields are added but",
+            "never renamed.",
+            "",
+            "## `explain --json`, and the first part of `status --json` and `wait --json`",
+            "",
+            *_fields(report, "Report"),
+            "",
+            "## `status --json` and `wait --json` have besides",
+            "",
+            *_fields(status, "Status"),
+            "",
+            "## `runs --json`: an array of",
+            "",
+            *_fields(listed, "Listed"),
+        ]
+    )
+
+
+def run_folder() -> str:
+    folder = (ROOT / "collectors/record/folder.py").read_text()
+    wire = (ROOT / "collectors/record/wire.py").read_text()
+    events = (ROOT / "collectors/reading/events.py").read_text()
+    said = {
+        node.name: ast.get_docstring(node) or ""
+        for node in ast.parse(events).body
+        if isinstance(node, ast.ClassDef)
+    }
+    lines = [
+        "# The run folder",
+        "",
+        MADE,
+        "",
+        "`$XDG_STATE_HOME/specwatch/runs/ID/` (`--state-dir`), 0700, its files 0600.",
+        "",
+        _docstring(folder),
+        "",
+        "## run.json",
+        "",
+        ast.get_docstring(_class(folder, "RunInfo")) or "",
+        "",
+        *_fields(folder, "RunInfo"),
+        "",
+        "## A line of record.jsonl",
+        "",
+        _docstring(wire),
+        "",
+        *_fields(wire, "Entry"),
+        "",
+        "## The facts",
+        "",
+        *(f"* **{name}**: {' '.join(text.split())}" for name, text in said.items() if text),
+    ]
+    return "\n".join(lines)
+
+
+PAGES = {
+    "commands.md": commands,
+    "exit-codes.md": exit_codes,
+    "json.md": json_output,
+    "run-folder.md": run_folder,
+}
+
+
+def stale() -> list[str]:
+    """The pages that are not what the code says."""
+    found = []
+    for name, make in PAGES.items():
+        path = ROOT / "docs" / name
+        if not path.exists() or path.read_text() != make() + "\n":
+            found.append(name)
+    return found
+
+
+def _help(command: click.Command, path: str) -> str:
+    context = click.Context(command, info_name=path, terminal_width=96, max_content_width=96)
+    return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+
+
+def _fields(source: str, name: str) -> list[str]:
+    """A table of a struct's fields: type, and what the docstring below or the comment beside says."""
+    lines = ["| field | type | meaning |", "| --- | --- | --- |"]
+    body = _class(source, name).body
+    for node, after in zip(body, (*body[1:], None), strict=True):
+        if not isinstance(node, ast.AnnAssign):
+            continue
+        kind = ast.unparse(node.annotation).replace("|", "\\|")
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            meaning = str(after.value.value)
+        else:
+            meaning = _comment(source, node)
+        meaning = " ".join(meaning.split()).replace("|", "\\|")
+        lines.append(f"| `{ast.unparse(node.target)}` | `{kind}` | {meaning} |")
+    return lines
+
+
+def _comment(source: str, node: ast.stmt) -> str:
+    """The `# …` behind a statement."""
+    line = source.splitlines()[(node.end_lineno or node.lineno) - 1]
+    return line[node.end_col_offset or 0 :].partition("#")[2].strip()
+
+
+def _docstring(source: str) -> str:
+    return ast.get_docstring(ast.parse(source)) or ""
+
+
+def _class(source: str, name: str) -> ast.ClassDef:
+    return next(
+        node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name
+    )
+
+
+def main(arguments: list[str]) -> Any:
+    old = stale()
+    if arguments == ["--check"]:
+        return f"stale: {', '.join(old)}; `make docs` writes them" if old else 0
+    for name in old:
+        (ROOT / "docs" / name).write_text(PAGES[name]() + "\n")
+        sys.stderr.write(f"docs/{name}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
