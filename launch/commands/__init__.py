@@ -22,7 +22,6 @@ COMMANDS: tuple[Row, ...] = (
     Row("doctor", "Check a drafter against its target before it is launched."),
     Row("patches", "What can be patched into a server for one launch."),
     Row("explain", "Read a saved server log as an expert would."),
-    Row("doctor", "Check a drafter against its target from their files alone."),
     Row("demo", "The whole job without a GPU: a real vLLM, a tiny model, a drafter."),
     Row("completion", "Print the completion script for a shell."),
     Row("record", "The recorder (started by the keeper).", hidden=True),

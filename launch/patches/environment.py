@@ -1,0 +1,71 @@
+"""What the server's environment must hold so that the patches run, for that launch only; nothing is installed."""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from collectors.errors import SpecwatchError
+from launch.patches import PATCHES
+
+PLUGIN = "specwatch_vllm_patches"
+FOLDER = Path(__file__).parent / "plugin"
+
+
+def check(patches: Sequence[str]) -> None:
+    """Each is an id of ours, a part of one, a .py file, or a dotted module name. Raises SpecwatchError."""
+    ours = {name for patch in PATCHES for name in (patch.id, *patch.parts)}
+    for wanted in patches:
+        if wanted in ours:
+            continue
+        if wanted.endswith(".py"):
+            if not Path(wanted).is_file():
+                raise SpecwatchError(
+                    f"there is no patch file {wanted}", "name a .py file with a function patch()"
+                )
+        elif "." not in wanted or not all(part.isidentifier() for part in wanted.split(".")):
+            raise SpecwatchError(
+                f"there is no patch `{wanted}`",
+                f"`specwatch patches` lists them ({', '.join(p.id for p in PATCHES)}); "
+                "your own: a .py file or a dotted module",
+            )
+
+
+def additions(
+    patches: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    version: tuple[int, ...] | None,
+    drafter_config: bytes = b"",
+) -> dict[str, str]:
+    """Variables to add to the server's environment; {} without patches.
+
+    The user's PYTHONPATH and VLLM_PLUGINS (an allow-list; unset loads all, empty loads none) are extended, never
+    replaced. vLLM <= 0.17 keys its compile cache by neither the patch nor the drafter's layer ids
+    (`config/speculative.py: compute_hash`): there each combination gets a cache of its own.
+    """
+    if not patches:
+        return {}
+    check(patches)
+    wanted = [str(Path(p).absolute()) if p.endswith(".py") else p for p in patches]
+    added = {
+        "SPECWATCH_PATCHES": os.pathsep.join(wanted),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), env.get("PYTHONPATH", "")])),
+    }
+    if "VLLM_PLUGINS" in env:
+        named = [name for name in env["VLLM_PLUGINS"].split(",") if name]
+        added["VLLM_PLUGINS"] = ",".join(named if PLUGIN in named else [*named, PLUGIN])
+    if version is None or version < (0, 18):
+        root = Path(
+            env.get("VLLM_CACHE_ROOT") or Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vllm"
+        )
+        added["VLLM_CACHE_ROOT"] = str(root / f"specwatch-{_key(wanted, drafter_config)}")
+    return added
+
+
+def _key(patches: Sequence[str], drafter_config: bytes) -> str:
+    digest = hashlib.sha256("\0".join(patches).encode() + b"\0" + drafter_config)
+    sources = [*sorted((FOLDER / PLUGIN).glob("*.py")), *(Path(p) for p in patches if p.endswith(".py"))]
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
