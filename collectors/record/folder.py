@@ -7,6 +7,7 @@ Who writes what, and nobody else does:
 | run.json | `launch` / `attach`, once |
 | server.log | the server itself; for a foreign server the recorder |
 | exit.json | keeper |
+| server.json | keeper: `{"pid", "start"}` of the server's first process (start: ticks after boot) |
 | inbox/*.json | any front end (file + rename) |
 | record.jsonl, checkpoint.json | recorder |
 | bench-*.json | `bench` |
@@ -55,6 +56,7 @@ class RunFolder:
         self.run_json = path / "run.json"
         self.server_log = path / "server.log"
         self.exit_json = path / "exit.json"
+        self.server_json = path / "server.json"
         self.inbox = path / "inbox"
         self.record = path / "record.jsonl"
         self.checkpoint = path / "checkpoint.json"
