@@ -5,6 +5,7 @@ the record and is tried again; nothing that a source does ends the recorder.
 """
 
 import asyncio
+import contextlib
 import signal
 import sys
 import traceback
@@ -66,8 +67,10 @@ class Recorder:
         """Until the run is over (Exit is written) or SIGTERM asks us to leave (the record goes on later)."""
         if self.writer.ended:
             return
-        self._begin()
         loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._wake = Wake(self.folder.path, lambda: loop.call_soon_threadsafe(self._news.set))
+        self._begin()
         leave = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, leave.set)
@@ -76,17 +79,15 @@ class Recorder:
         )
         over = asyncio.create_task(ending.wait())
         left = asyncio.create_task(leave.wait())
-        lanes = [asyncio.create_task(self._follow_log())]
-        lanes += [
-            asyncio.create_task(self._lane(name, body))
-            for name, body in (
-                ("recorder", self._beat),
-                ("inbox", self._take_requests),
-                ("gpu", self._sample_gpus),
-                ("host", self._sample_host),
-                ("metrics", self._ask_server),
-            )
-        ]
+        bodies = {
+            "log": self._follow_log,
+            "recorder": self._beat,
+            "inbox": self._take_requests,
+            "gpu": self._sample_gpus,
+            "host": self._sample_host,
+            "metrics": self._ask_server,
+        }
+        lanes = [asyncio.create_task(self._lane(name, body)) for name, body in bodies.items()]
         await asyncio.wait((over, left), return_when=asyncio.FIRST_COMPLETED)
         for lane in (*lanes, left):
             lane.cancel()
@@ -120,29 +121,20 @@ class Recorder:
                 pause = RETRY_S
             await asyncio.sleep(pause)
 
-    async def _follow_log(self) -> None:
-        news = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        wake = Wake(self.folder.path, lambda: loop.call_soon_threadsafe(news.set))
-        try:
-            while True:
-                try:
-                    while self._index.step():
-                        self._tell()
-                        await asyncio.sleep(0)
-                    self._source("log", self._foreign.trouble if self._foreign else None)
-                except OSError as error:
-                    self._source("log", f"server.log cannot be read: {error.strerror}")
-                if self.clock() - self._index.grew > QUIET_S:
-                    wake.arm()
-                try:
-                    await asyncio.wait_for(news.wait(), POLL_S)
-                except TimeoutError:
-                    continue
-                news.clear()
-                wake.disarm()
-        finally:
-            wake.stop()
+    async def _follow_log(self) -> float:
+        """All that is new, then a wait for more: POLL_S, or less where the file system wakes us."""
+        self._news.clear()
+        while self._index.step():
+            self._tell()
+            await asyncio.sleep(0)
+        if self._foreign is not None:
+            self._source("log source", self._foreign.trouble)
+        if self.clock() - self._index.grew > QUIET_S:
+            self._wake.arm()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), POLL_S)
+            self._wake.disarm()
+        return 0.0
 
     async def _beat(self) -> float:
         t = self.clock()
@@ -240,17 +232,21 @@ class Recorder:
                 self._troubles[name] = trouble
 
     def _tell(self, *, first: bool = False) -> None:
-        if not self._timed and self._ready():
-            self._timed = True
-            timings.append(self.folder, self.info, self.writer.state)
-        if self._on_change is None:
-            return
-        found = reporting.report(self.writer.state)
-        told = happened(found)
-        if told != self._told:
-            self._told = told
-            if told is not None and not first:
-                self._on_change(told, found)
+        """Timings at ready, hooks at a change. Neither may end the recording."""
+        try:
+            if not self._timed and self._ready():
+                self._timed = True
+                timings.append(self.folder, self.info, self.writer.state)
+            if self._on_change is None:
+                return
+            found = reporting.report(self.writer.state)
+            told = happened(found)
+            if told != self._told:
+                self._told = told
+                if told is not None and not first:
+                    self._on_change(told, found)
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
 
     async def _finish(self, last: Exit) -> None:
         """The last bytes of the log, then Exit: however long the disk stays full."""
@@ -263,6 +259,7 @@ class Recorder:
         self._tell()
 
     async def _leave(self) -> None:
+        self._wake.stop()
         if self._foreign is not None:
             self._foreign.stop()
         if self._served is not None:
