@@ -1,0 +1,139 @@
+"""The demo's closing summary and its jobs, without a server."""
+
+import os
+import signal
+import stat
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from collectors.errors import SpecwatchError
+from collectors.reading.acceptance import of_window
+from collectors.reading.counters import slots_of
+from collectors.reading.log.state import LogState, Step
+from collectors.reading.state import State
+from collectors.reading.windows import Totals
+from launch.bench.result import Level, Result, Spread
+from launch.commands import demo
+from launch.demo import closing, job
+from launch.demo.engines import Engine
+from launch.demo.stages import Stages
+
+NAMES = (
+    "vllm:spec_decode_num_drafts_total{}",
+    "vllm:spec_decode_num_draft_tokens_total{}",
+    "vllm:spec_decode_num_accepted_tokens_total{}",
+    *(f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{position="{i}"}}' for i in range(3)),
+)
+
+
+def result(tok_s: float, *, speculative: bool = True) -> Result:
+    """1,146 drafts, 1,925 of 3,438 tokens accepted: the counts of recording h200-good."""
+    counts = dict(enumerate((1146.0, 3438.0, 1925.0, 869.0, 631.0, 425.0))) if speculative else {}
+    figures = of_window(
+        Totals(10.0, counts, active=10.0, intervals=10), slots_of(NAMES if speculative else ())
+    )
+    first = Spread(mean=0.025, p50=0.025, p90=0.03, p99=0.04, n=12)
+    level = Level(
+        concurrency=1, planned=12, completed=12, failed=0, tok_s=tok_s, ttft=first, counters=figures
+    )
+    return Result(id="b", kind="built-in", url="http://x", started=0.0, levels=(level,))
+
+
+def state() -> State:
+    steps = (
+        Step("start", "starting", 0.0, 9.0),
+        Step("weights", "loading", 9.0, 29.5),
+        Step("serving", "serving", 51.0, None),
+    )
+    return State(t=80.0, log=LogState(ready=True, ready_t=51.0, steps=steps))
+
+
+def test_the_closing_summary_says_what_speculation_bought() -> None:
+    shown = "\n".join(closing.lines(state(), result(443.3), result(197.8, speculative=False)))
+    for text in ("ready after 0:51", "20.5 s", "443.3", "197.8", "2.24×", "56.0 %", "of 3,438 drafted"):
+        assert text in shown
+    assert "2.68" in shown
+    assert "75.8 %" in shown
+    assert "25.0 ms" in shown
+    assert "serving" not in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_without_a_baseline_no_speed_up_is_claimed() -> None:
+    shown = "\n".join(closing.lines(state(), result(443.3), None))
+    assert "speed-up" not in shown
+    assert "443.3" in shown
+
+
+def test_what_is_unknown_is_a_dash() -> None:
+    unknown = Level(concurrency=1, planned=2, completed=0, failed=2)
+    found = Result(id="b", kind="built-in", url="http://x", started=0.0, levels=(unknown,))
+    shown = "\n".join(closing.lines(State(), found, found))
+    assert "ready after —" in shown
+    assert "0.00" not in shown
+    assert "0.0 " not in shown
+
+
+def fake_specwatch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str) -> Path:
+    program = tmp_path / "specwatch"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n{body}\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(job, "self_argv", lambda *words: [str(program), *words])
+    return tmp_path / "asked"
+
+
+def test_a_job_hands_the_groups_options_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = fake_specwatch(monkeypatch, tmp_path, "echo run-1 ready")
+    mine = job.Job({"state_dir": str(tmp_path / "s"), "config": None}, "demo")
+    mine.launch(["vllm", "serve"], dict(os.environ))
+    assert mine.id == "run-1"
+    assert asked.read_text() == f"--state-dir {tmp_path}/s launch --name demo --detach -- vllm serve\n"
+    assert mine.folder.path == tmp_path / "s" / "runs" / "run-1"
+
+
+def test_a_command_that_was_seen_failing_is_not_said_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake_specwatch(monkeypatch, tmp_path, "exit 3")
+    mine = job.Job({"state_dir": str(tmp_path)}, "demo")
+    with pytest.raises(click.exceptions.Exit) as seen:
+        mine.launch(["vllm"], {})
+    assert seen.value.exit_code == 3
+    with pytest.raises(SpecwatchError, match="exit code 3"):
+        mine.wait(quiet=True)
+
+
+def test_whatever_ends_the_demo_ends_its_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = fake_specwatch(monkeypatch, tmp_path, "echo run-1")
+    mine = job.Job({"state_dir": str(tmp_path)}, "demo")
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def ended_early() -> None:
+        with demo._stopped(mine):
+            mine.launch(["vllm"], dict(os.environ))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(SystemExit) as left:
+        ended_early()
+    assert left.value.code == 128 + signal.SIGTERM
+    assert "stop run-1 --kill" in asked.read_text()
+    assert signal.getsignal(signal.SIGTERM) == handler
+    with demo._stopped(mine, keep=True):
+        pass
+    assert asked.read_text().count("stop") == 1
+
+
+def test_a_vllm_for_gpus_on_a_box_without_one_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = Engine(Path("/theirs"), Path("/python"), "0.32.0", gpu=False)
+    ours = msgspec.structs.replace(theirs, version="0.32.0+cpu")
+    monkeypatch.setattr(demo, "engine_on_path", lambda: theirs)
+    monkeypatch.setattr("launch.demo.setup.set_up", lambda cache, stages: ours)
+    assert demo._engine(tmp_path, Stages()) == ours
+    assert "/theirs is a build for GPUs" in capsys.readouterr().err
+    monkeypatch.setattr(demo, "engine_on_path", lambda: msgspec.structs.replace(theirs, gpu=True))
+    assert demo._engine(tmp_path, Stages()).gpu
