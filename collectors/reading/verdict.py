@@ -1,0 +1,288 @@
+"""One sentence on what speculation bought, with its evidence: a table of rules over measured windows.
+
+Theory (Leviathan et al. 2022, arXiv 2211.17192, with measured step times): speed-up S = τ·T_0/T_s; break-even length
+τ* = T_s/T_0, so an acceptance rate of (T_s/T_0 - 1)/K. One run at K gives the acceptance of every shorter K' too, and
+T_s is nearly linear in K (vllm#20780: 8.35 + 1.02·K ms), so shorter K' can be ranked from it. It says "consistent
+with", never a cause that the data cannot show.
+"""
+
+from collections.abc import Callable, Iterator
+from math import sqrt
+
+from msgspec import Struct
+
+ENOUGH_DRAFTS = 200  # ±7 points on position 0
+SURE_DRAFTS = 2000  # ±1 point (σ ≈ sqrt(a(1-a)/D))
+WORTH_A_CHANGE = 1.03  # a shorter K is advised from 3 % up
+ALIKE = 0.10  # running requests of two windows may differ by so much for T_s/T_0
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """One window of one server: a benchmark level, or live since the mark. None: not known."""
+
+    name: str = ""
+    concurrency: int | None = None
+    tok_s: float | None = None
+    tok_s_ci: tuple[float, float] | None = None  # 95 %
+    drafts: int | None = None
+    draft_tokens: int | None = None
+    accepted: int | None = None
+    per_position: tuple[float, ...] = ()
+    step_s: float | None = None
+    mean_running: float | None = None
+
+    @property
+    def k(self) -> int:
+        return len(self.per_position)
+
+    @property
+    def rate(self) -> float | None:
+        return self.accepted / self.draft_tokens if self.accepted is not None and self.draft_tokens else None
+
+    @property
+    def length(self) -> float | None:
+        return 1 + self.accepted / self.drafts if self.accepted is not None and self.drafts else None
+
+
+class Gain(Struct, frozen=True):
+    """A speculative window against a plain one at the same concurrency."""
+
+    speedup: float | None
+    speedup_ci: tuple[float, float] | None
+    step_ratio: float | None  # T_s/T_0, the break-even length; None where the windows are not alike
+    break_even_rate: float | None  # acceptance rate at which it neither gains nor loses
+    best_k: int | None  # of 1 … K, by the linear fit of T_s; None without T_0
+    best_k_gain: float | None  # speed at best_k over that at K
+
+
+class Verdict(Struct, frozen=True):
+    """`tone`: "good", "bad", "unsure", "unknown". `next`: the experiment or command that would tell more."""
+
+    id: str
+    tone: str
+    sentence: str
+    evidence: tuple[str, ...] = ()
+    next: str | None = None
+
+
+def gain(measured: Measured, baseline: Measured) -> Gain:
+    speedup = _ratio(measured.tok_s, baseline.tok_s)
+    ratio = _ratio(measured.step_s, baseline.step_s) if _alike(measured, baseline) else None
+    even = max(0.0, (ratio - 1) / measured.k) if ratio is not None and measured.k else None
+    best, best_gain = _best_k(measured, ratio)
+    return Gain(speedup, _ratio_ci(measured, baseline), ratio, even, best, best_gain)
+
+
+def _ratio(a: float | None, b: float | None) -> float | None:
+    return a / b if a is not None and b else None
+
+
+def _ratio_ci(a: Measured, b: Measured) -> tuple[float, float] | None:
+    """95 % interval of a ratio of two independent means (delta method on the halves of their own intervals)."""
+    ratio = _ratio(a.tok_s, b.tok_s)
+    if ratio is None or a.tok_s_ci is None or b.tok_s_ci is None or not a.tok_s or not b.tok_s:
+        return None
+    halves = [
+        (high - low) / 2 / middle for (low, high), middle in ((a.tok_s_ci, a.tok_s), (b.tok_s_ci, b.tok_s))
+    ]
+    half = ratio * sqrt(sum(h * h for h in halves))
+    return ratio - half, ratio + half
+
+
+def _alike(a: Measured, b: Measured) -> bool:
+    """T_0 comes only from windows of equal running counts."""
+    if a.mean_running is None or b.mean_running is None:
+        return a.concurrency is not None and a.concurrency == b.concurrency
+    return abs(a.mean_running - b.mean_running) <= ALIKE * max(a.mean_running, b.mean_running)
+
+
+def _best_k(measured: Measured, ratio: float | None) -> tuple[int | None, float | None]:
+    """The K' <= K with the most tokens a second, T_s(K') on the line through T_0 and T_s(K)."""
+    if ratio is None or not measured.k:
+        return None, None
+    step = (ratio - 1) / measured.k
+    speed = {k: (1 + sum(measured.per_position[:k])) / (1 + step * k) for k in range(1, measured.k + 1)}
+    best = max(speed, key=lambda k: (round(speed[k], 6), -k))
+    return best, speed[best] / speed[measured.k]
+
+
+class _Case(Struct, frozen=True):
+    it: Measured
+    base: Measured | None
+    gain: Gain | None
+
+    @property
+    def times(self) -> str:
+        assert self.gain is not None
+        low_high = self.gain.speedup_ci
+        spread = f" ±{(low_high[1] - low_high[0]) / 2:.2f}" if low_high else ""
+        at = f" at concurrency {self.it.concurrency}" if self.it.concurrency else ""
+        return f"{self.gain.speedup:.2f}×{spread}{at}"
+
+    @property
+    def surely(self) -> str | None:
+        """ "faster", "slower", or None where the interval holds 1."""
+        if self.gain is None or self.gain.speedup is None:
+            return None
+        low, high = self.gain.speedup_ci or (self.gain.speedup, self.gain.speedup)
+        return "faster" if low > 1 else "slower" if high < 1 else None
+
+
+def _evidence(case: _Case) -> Iterator[str]:
+    it = case.it
+    if it.rate is not None and it.length is not None:
+        yield (
+            f"acceptance {it.rate:.1%} of {it.draft_tokens:,} drafted, mean length {it.length:.2f} of {it.k + 1} "
+            "(bonus token included)"
+        )
+    if it.per_position:
+        yield "accepted at position 0, 1, …: " + " ".join(f"{a:.1%}" for a in it.per_position)
+    if case.gain is not None and case.gain.step_ratio is not None:
+        even = (
+            f", acceptance {case.gain.break_even_rate:.1%}" if case.gain.break_even_rate is not None else ""
+        )
+        yield (
+            f"a step costs {case.gain.step_ratio:.3f} of a plain one: it pays from mean length "
+            f"{max(1.0, case.gain.step_ratio):.2f}{even} up"
+        )
+    if it.drafts is not None and it.drafts < SURE_DRAFTS and it.per_position:
+        a = it.per_position[0]
+        yield f"{it.drafts:,} drafts: position 0 is known to about ±{1.96 * sqrt(a * (1 - a) / max(1, it.drafts)):.1%}"
+
+
+def _no_drafts(case: _Case) -> tuple[str, str, str | None] | None:
+    if case.it.drafts is not None and case.it.drafts > 0:
+        return None
+    return "unknown", "No draft was verified in this window.", "send requests, or run `specwatch bench`"
+
+
+def _too_little(case: _Case) -> tuple[str, str, str | None] | None:
+    drafts = case.it.drafts or 0
+    if drafts >= ENOUGH_DRAFTS:
+        return None
+    return (
+        "unknown",
+        f"Too little data: {drafts:,} drafts (a verdict needs {ENOUGH_DRAFTS}).",
+        "run `specwatch bench`",
+    )
+
+
+def _sick(case: _Case) -> tuple[str, str, str | None] | None:
+    first = case.it.per_position[0] if case.it.per_position else None
+    if first is None or first >= 0.20:
+        return None
+    if first <= 0.01:
+        fits = "consistent with a broken vocabulary map, RoPE, norm or embedding, or weights that were never loaded"
+    elif len(case.it.per_position) > 1 and case.it.per_position[1] < 0.1 * first + 0.005:
+        fits = "consistent with wrong hidden states: layers, norm, or another target"
+    else:
+        fits = "consistent with a drafter for another target or domain"
+    slower = f"Slower than no speculation: {case.times}. " if case.surely == "slower" else ""
+    said = f"{slower}Position 0 is accepted {first:.1%} of the time: the drafter does not see this target ({fits})."
+    return "bad", said, "specwatch doctor TARGET DRAFTER; or the same flags with another drafter"
+
+
+def _collapse(case: _Case) -> tuple[str, str, str | None] | None:
+    a = case.it.per_position
+    if len(a) < 2 or a[0] < 0.45 or a[1] / a[0] >= 0.5 * a[0]:
+        return None
+    said = (
+        f"Position 0 is accepted {a[0]:.1%} of the time, position 1 only {a[1] / a[0]:.1%} of those: consistent with a "
+        "wrong recurrent state (norm_output, the state fed back, the drafter's KV cache)."
+    )
+    slower = f"Slower than no speculation: {case.times}. " if case.surely == "slower" else ""
+    return (
+        "bad",
+        slower + said,
+        "specwatch doctor TARGET DRAFTER; or num_speculative_tokens 1 with the same drafter",
+    )
+
+
+def _slower(case: _Case) -> tuple[str, str, str | None] | None:
+    if case.surely != "slower":
+        return None
+    assert case.gain is not None
+    ratio, length = case.gain.step_ratio, case.it.length
+    if ratio is not None and length is not None and length < ratio:
+        why = (
+            f"drafts are accepted, but a step costs {ratio:.2f} of a plain one and yields {length:.2f} tokens"
+        )
+    else:
+        why = "drafts are accepted, and verifying them costs more than they save"
+    return (
+        "bad",
+        f"Accepted but slower: {case.times}; {why}.",
+        "a shorter K, a lower concurrency, or no speculation at this load",
+    )
+
+
+def _shorter(case: _Case) -> tuple[str, str, str | None] | None:
+    if case.gain is None or case.gain.best_k is None or case.gain.best_k_gain is None:
+        return None
+    if case.gain.best_k_gain < WORTH_A_CHANGE or case.surely != "faster":
+        return None
+    more = case.gain.best_k_gain - 1
+    k = case.gain.best_k
+    said = f"Pays, {case.times}, but less than K = {k} would: about {more:.0%} more by this run's positions."
+    return "good", said, f"the same launch with num_speculative_tokens {k}"
+
+
+def _pays(case: _Case) -> tuple[str, str, str | None] | None:
+    if case.surely != "faster":
+        return None
+    return "good", f"Pays: {case.times}.", None
+
+
+def _no_difference(case: _Case) -> tuple[str, str, str | None] | None:
+    if case.gain is None or case.gain.speedup is None:
+        return None
+    return (
+        "unsure",
+        f"No difference that this sample shows: {case.times}.",
+        "more requests at this concurrency",
+    )
+
+
+def _by_acceptance(case: _Case) -> tuple[str, str, str | None] | None:
+    """Without a baseline: how acceptance compares with published EAGLE-3 chains at K = 3."""
+    a, length = case.it.per_position, case.it.length
+    if not a or length is None:
+        return None
+    if a[0] >= 0.60:
+        word, tone = "healthy", "good"
+    elif a[0] >= 0.45:
+        word, tone = "usable; whether it pays depends on the step time", "unsure"
+    else:
+        word, tone = (
+            "low: consistent with another domain, temperature or long context, or a mismatch",
+            "unsure",
+        )
+    said = (
+        f"Acceptance is {word} ({a[0]:.1%} at position 0, mean length {length:.2f}). "
+        "Only a baseline shows what it buys."
+    )
+    return tone, said, "the same launch without --speculative-config, then `specwatch compare`"
+
+
+RULES: tuple[tuple[str, Callable[[_Case], tuple[str, str, str | None] | None]], ...] = (
+    ("no-drafts", _no_drafts),
+    ("too-little", _too_little),
+    ("sick-at-0", _sick),
+    ("collapse", _collapse),
+    ("accepted-but-slower", _slower),
+    ("shorter-k", _shorter),
+    ("pays", _pays),
+    ("no-difference", _no_difference),
+    ("by-acceptance", _by_acceptance),
+)
+
+
+def verdict(measured: Measured, baseline: Measured | None = None) -> Verdict:
+    """The first rule that applies; the evidence is the same for all."""
+    case = _Case(measured, baseline, gain(measured, baseline) if baseline is not None else None)
+    for name, rule in RULES:
+        said = rule(case)
+        if said is not None:
+            tone, sentence, then = said
+            return Verdict(name, tone, sentence, tuple(_evidence(case)), then)
+    return Verdict("unknown", "unknown", "Nothing was measured that a verdict could stand on.")
