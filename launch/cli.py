@@ -9,7 +9,9 @@ import click
 
 from collectors.errors import ExitCode, SpecwatchError
 from launch.commands import COMMANDS
-from launch.output import error, say
+from launch.output import data, error, say
+
+COMPLETE = "_SPECWATCH_COMPLETE"  # set by the scripts of `specwatch completion`
 
 
 class CommandTable(click.Group):
@@ -54,9 +56,12 @@ class CommandTable(click.Group):
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        click.echo(f"specwatch {version('specwatch')}")
+        try:
+            data(f"specwatch {version('specwatch')}")
+        except PackageNotFoundError:
+            data("specwatch, from a checkout that is not installed")
         ctx.exit()
 
 
@@ -78,12 +83,13 @@ def cli(ctx: click.Context, /, **options: Any) -> None:
 
 def main() -> None:
     try:
-        # A command returns its exit code; what returns nothing was fine.
-        code = int(cli(standalone_mode=False, prog_name="specwatch") or ExitCode.OK)
+        code = _run()
         sys.stdout.flush()
     except SpecwatchError as problem:
         error(problem.message, problem.hint)
         code = int(problem.code)
+    except click.exceptions.Exit as done:  # --help, --version
+        code = done.exit_code
     except click.exceptions.NoArgsIsHelpError as problem:
         say(problem.format_message())
         code = int(ExitCode.USAGE)
@@ -101,6 +107,19 @@ def main() -> None:
         code = int(ExitCode.FAULT)  # not Python's own 1: that would tell a script that the server failed
         _report_fault(fault)
     sys.exit(code)
+
+
+def _run() -> int:
+    """A command returns its exit code; what returns nothing was fine.
+
+    Not `cli.main`: that makes a closed pipe exit code 1, which says here that the server failed.
+    """
+    if asked := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "specwatch", COMPLETE, asked)
+    with cli.make_context("specwatch", sys.argv[1:]) as context:
+        return int(cli.invoke(context) or ExitCode.OK)
 
 
 def _report_fault(fault: Exception) -> None:

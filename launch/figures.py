@@ -36,11 +36,11 @@ def ago(seconds: float | None) -> str:
 
 
 def size(count: float | None) -> str:
-    """Bytes as disks count them, by thousands: 0.71 GB, 547 GB."""
+    """Bytes as disks count them, by thousands: 710 MB, 1.44 GB, 547 GB."""
     if count is None:
         return DASH
     for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= 0.5 * scale:
+        if count >= scale:
             scaled = count / scale
             return f"{scaled:.{0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2}f} {unit}"
     return f"{count:.0f} B"

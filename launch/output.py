@@ -13,6 +13,7 @@ _CONTROL = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
     "�",
 )
+_ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROL}
 
 
 def clean(text: str) -> str:
@@ -25,8 +26,8 @@ def data(text: str) -> None:
 
 
 def json(value: Any) -> None:
-    """One JSON value on one line; structs as objects, unknown as null."""
-    _write(sys.stdout, msgspec.json.encode(value).decode() + "\n")
+    """One JSON value on one line; structs as objects, unknown as null. What JSON lets through is escaped too."""
+    _write(sys.stdout, msgspec.json.encode(value).decode().translate(_ESCAPED) + "\n")
 
 
 def say(text: str) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 def main() -> None:
     here = Path(__file__).parent
-    if (here / "launch").is_dir():  # installed from a wheel; an editable install has the repository on its path
+    # Installed from a wheel; an editable install has the repository on its path.
+    if (here / "launch").is_dir():
         sys.path.insert(0, str(here))
     from launch.cli import main as run
 

@@ -20,8 +20,10 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from launch.cli import COMPLETE
+
     kind = get_completion_class(shell)
     assert kind is not None
     # Not `.source()` of bash: it starts a bash only to ask for its version.
-    script = kind(ctx.find_root().command, {}, "specwatch", "_SPECWATCH_COMPLETE")
+    script = kind(ctx.find_root().command, {}, "specwatch", COMPLETE)
     output.data((script.source_template % script.source_vars()).rstrip("\n"))
