@@ -31,9 +31,9 @@ def test_a_rule_says_what_happened_and_what_to_do(rule: Failure) -> None:
 
 def test_numbers_of_the_match_stand_in_the_sentence_and_in_the_hint() -> None:
     found = KINDS.find(
-        "ValueError: To serve at least one request with the model's max seq len (262144), (18.35 GiB KV cache is "
-        "needed, which is larger than the available KV cache memory (8.72 GiB). Based on the available memory, the "
-        "estimated maximum model length is 121840."
+        "ValueError: To serve at least one request with the model's max seq len (262144), (18.35 GiB KV cache "
+        "is needed, which is larger than the available KV cache memory (8.72 GiB). Based on the available memory, "
+        "the estimated maximum model length is 121840."
     )
     assert found is not None
     assert found.summary == (

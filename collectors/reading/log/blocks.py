@@ -21,7 +21,8 @@ _SURVIVED = (
     "exception was never retrieved",
     "--- Logging error ---",
 )
-_FRAME = re.compile(r'^\s*(?:[|+-]+\s*)?File "[^"]{1,400}", line \d+, in (?P<func>\S{1,100})')
+_FRAME = re.compile(r'^\s*File "[^"]{1,400}", line \d+, in (?P<func>\S{1,100})')
+_GROUP = re.compile(r"^\s*(?:\| |\+-)[-+| ]*")  # an ExceptionGroup draws its parts as a tree
 _CHAIN = re.compile(r"^(?:During handling of the above exception|The above exception was the direct cause)")
 _NAME = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}"
 _SUFFIX = r"(?:Error|Exception|Exit|Interrupt|Timeout|Refused|Died|OutOfResources|Group|Again)"
@@ -57,6 +58,7 @@ class Block(Struct, frozen=True):
     frames: int = 0
     where: str = ""  # the stretch of the start that its frames name
     junk: int = 0
+    code: str = ""  # the last source line: the only words of a bare AssertionError
     exception: Line | None = None  # found: the lines after it may belong to its message
     tail: tuple[str, ...] = ()
     fold: str = ""  # the suspect that this block named last
@@ -81,7 +83,7 @@ def begins(line: Line, intro: str) -> Block | None:
     if at < 0 and _FRAME.match(line.msg) is None:
         return None
     block = structs.replace(opened(line), survived=survives(intro), headless=at < 0)
-    if at > 0 and not block.source:  # SGLang: the head stands on the first line only, the rest is bare
+    if at > 0 and line.wall and not block.source:  # SGLang: the first line only has a head, the rest is bare
         block = structs.replace(block, key=(None, None, ""))
     return block if at >= 0 else _framed(block, line.msg)
 
@@ -97,14 +99,14 @@ def opened(line: Line, exception: Line | None = None) -> Block:
         touched=line.lineno,
         process=line.process,
         pid=line.pid,
-        source=(line.source or "").rpartition(":")[0],
+        source=_file(line),
         exception=exception,
     )
 
 
 def follows(block: Block, line: Line) -> Block | None:
     """`block` with one more line of its writer, or None: the line is no part of it and the block is over."""
-    msg = line.msg
+    msg = _GROUP.sub("", line.msg)
     if not block.source and (line.level or line.wall):
         return None  # a record of uvicorn or SGLang
     block = structs.replace(block, touched=line.lineno)
@@ -112,8 +114,9 @@ def follows(block: Block, line: Line) -> Block | None:
         return _tail(block, msg)
     if _FRAME.match(msg):
         return _framed(block, msg)
-    if not msg or msg[0].isspace() or msg[0] in "|+" or _CHAIN.match(msg) or TRACEBACK in msg:
-        return block
+    if not msg or msg[0].isspace() or _CHAIN.match(msg) or TRACEBACK in msg:
+        code = msg.strip()
+        return structs.replace(block, code=code[:200]) if code[:1].isalpha() else block
     if is_exception(msg, in_block=True):
         return structs.replace(block, exception=line, tail=(), junk=0)
     # A wrapped paste breaks source lines anywhere; three such lines in a row are no traceback any more.
@@ -136,7 +139,13 @@ def waits(block: Block) -> bool:
 
 def engine_record(line: Line) -> bool:
     """Whether a record is one that only a dying engine or worker prints."""
-    return line.level in ("ERROR", "CRITICAL") and (line.source or "").rpartition(":")[0] in ENGINE_FILES
+    return line.level in ("ERROR", "CRITICAL") and _file(line) in ENGINE_FILES
+
+
+def _file(line: Line) -> str:
+    """The file that logged a record; JSON records name the module ("vllm.v1.engine.core") instead."""
+    place = (line.source or "").rpartition(":")[0]
+    return place if not place or place.endswith(".py") else place.rpartition(".")[2] + ".py"
 
 
 def _tail(block: Block, msg: str) -> Block | None:

@@ -13,6 +13,7 @@ from collectors.reading.log import blocks
 from collectors.reading.log.blocks import Block, Key
 from collectors.reading.log.conclude import Conclusion, conclude
 from collectors.reading.log.lines import Line
+from collectors.reading.log.parts import Problem
 from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE, Found
 from collectors.reading.log.rules.failures import (
     DETAIL,
@@ -23,8 +24,8 @@ from collectors.reading.log.rules.failures import (
     NEEDLES,
     READY,
     STOPPING,
+    SUSPECT_FILES,
 )
-from collectors.reading.log.parts import Problem
 from collectors.reading.log.suspects import Fatal, Suspect, Suspects, fold_of, suspect_of
 
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
@@ -33,6 +34,10 @@ _USAGE = re.compile(
     r"^\s*(?:vllm|sglang|[\w./-]{0,200}(?:launch_server|api_server|__main__)\.py)(?: [\w-]+)?: error: "
 )
 _PYDANTIC = re.compile(r"^\s+(?:Value error|Assertion failed), |\[type=\w+, input_value=")
+# A shell's word about what it ran, with or without the script's name before it.
+_KILLED = re.compile(
+    r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error)(?: {2,}\S.*| \(core dumped\).*)?$"
+)
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
 _BEFORE, _AFTER = 2_000, 5_000  # lines round the first fatal one in which its cause may stand
 _SUSPECTS, _RANKS, _BLOCKS, _NOTES = 24, 64, 32, 16
@@ -146,12 +151,13 @@ class CauseFinder:
         if "KeyboardInterrupt" in line.msg or line.msg.startswith("SystemExit: 0"):
             self._stopped = self._stopped or self._fatal is None
             return block
-        if block.survived or (block.source and block.source not in (*ENGINE_FILES, "registry.py")):
+        if block.survived or (block.source and block.source not in SUSPECT_FILES):
             return block
         suspect = suspect_of(line, block)
         previous = self._suspects.get(block.fold)
-        if previous is not None and previous.weight <= GENERIC and suspect.weight >= previous.weight:
-            del self._suspects[block.fold]  # of chained exceptions that no rule knows the last one tells most
+        alike = previous is not None and (previous.weight <= GENERIC or previous.rule == suspect.rule)
+        if previous is not None and alike and suspect.weight >= previous.weight:
+            del self._suspects[block.fold]  # of chained exceptions of one kind the last is meant for the user
         block = structs.replace(block, fold=self._add(suspect, line.msg))
         self._judge(block, suspect, line)
         return block
@@ -228,6 +234,10 @@ class CauseFinder:
         if not self._ready and line.level is None and _USAGE.match(msg):
             self._add(suspect_of(line, None), msg)
             self._lost("usage", line, soft=False)
+            return True
+        if line.level is None and _KILLED.match(msg):
+            self._add(suspect_of(line, None), msg)
+            self._lost("killed", line, soft=True)
             return True
         if msg.startswith("Error in request: "):
             self._add(suspect_of(line, None), msg)

@@ -3,8 +3,8 @@
 from msgspec import Struct, structs
 
 from collectors.reading import events
-from collectors.reading.log.rules.failure import SYMPTOMS
 from collectors.reading.log.parts import Cause, Problem
+from collectors.reading.log.rules.failure import SYMPTOMS
 from collectors.reading.log.suspects import Fatal, Suspect, Suspects
 
 _HANGING = 4  # minutes with nothing but a full queue's message; with less a first compile is normal

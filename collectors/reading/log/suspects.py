@@ -6,13 +6,14 @@ from msgspec import Struct
 
 from collectors.reading.log.blocks import Block
 from collectors.reading.log.lines import Line
+from collectors.reading.log.parts import Problem
 from collectors.reading.log.rules.failure import GENERIC, HOLLOW
 from collectors.reading.log.rules.failures import ECHO, KINDS, QUOTE
-from collectors.reading.log.parts import Problem
 
 Rank = tuple[str | None, int | None]  # process and pid, as the prefix names them
 
 _DIGITS = re.compile(r"0x[0-9a-f]+|\d+(?:[.,]\d+)*")
+_BARE = re.compile(r"^[\w.]+\s*$")
 _HOLLOW = re.compile(r"ValidationError: \d+ validation errors? for|^[\w.]+:\s*$")
 
 
@@ -66,6 +67,8 @@ class Suspects(Struct, frozen=True):
 def suspect_of(line: Line, block: Block | None) -> Suspect:
     """The suspect that an exception's line, or the line of its message, is."""
     msg = line.msg[:2000]
+    if block is not None and block.code and _BARE.match(msg):
+        msg = f"{msg.strip()}: {block.code}"
     where = block.where if block else ""
     process = line.process or (block.process if block else None)
     pid = line.pid or (block.pid if block else None)

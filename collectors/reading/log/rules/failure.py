@@ -22,7 +22,7 @@ class Failure(Struct, frozen=True):
 
     `say` is one plain sentence and `hint` what to do; both take the pattern's named groups, `{where}` (the
     stretch of the start in whose frames it happened) and `{share}` (free over total). `hints` overrides `hint`
-    for one such stretch. What `unless` matches, is not meant. `examples` are real lines, run as tests.
+    for one such stretch. What `unless` matches is not meant. `examples` are run as tests.
     """
 
     id: str

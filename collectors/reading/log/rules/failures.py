@@ -19,7 +19,8 @@ KINDS = Matcher(FAILURES)
 ECHO = re.compile(
     r"See root cause above|[Ss]ee stack trace|EngineDeadError|Executor failed\.|Background loop has errored"
     r"|Engine loop (?:is not|has died)|Failed core proc|Engine process failed to start"
-    r"|Server process exited with code|warmup error|Test failed for|returned non-zero exit status"
+    r"|Server process exited with code|warmup error|Test failed for|ChildFailedError"
+    r"|models\.registry'?\]?'? returned non-zero exit status"
     r"|BrokenPipeError|\bEOFError|ConnectionRefusedError|RuntimeError: cancelled|CancelledError"
     r"|SystemExit|KeyboardInterrupt"
 )
@@ -80,7 +81,12 @@ FATAL = (
     Fatal("nccl-takes-down", "taking the entire process down"),
     Fatal("segfault", "Segfault encountered", names=True),
     Fatal("python-fatal", "Fatal Python error:", names=True),
-    Fatal("unit-failed", "Main process exited, code="),
+    Fatal("terminate", "terminate called after throwing", soft=True, names=True),
+    Fatal("sigsegv", "Segmentation fault", soft=True, names=True),
+    Fatal("unit-killed", "code=killed, status=9/KILL", soft=True, names=True),
+    Fatal("unit-failed", "status=1/FAILURE", soft=True),
+    Fatal("v0-background", "Engine background task failed"),
+    Fatal("v0-engine-died", "Engine process (pid", soft=True, names=True),
     Fatal("engine-timeout", "Timed out waiting for engine"),
 )
 
@@ -123,6 +129,9 @@ ENGINE_FILES = (
     "ray_executor.py",
 )
 
+# Their exceptions may be why, though other words must say that it is the end.
+SUSPECT_FILES = (*ENGINE_FILES, "registry.py", "async_llm.py", "async_llm_engine.py", "launcher.py")
+
 # What a traceback's frames say about when it happened, innermost stretch last.
 WHERE = (
     ("init_device", "init"),
@@ -163,7 +172,11 @@ NEEDLES: tuple[str, ...] = (
     "errno: 98",
     "attempting to bind",
     "startup failed",
-    "Main process exited",
+    "status=9/KILL",
+    "status=1/FAILURE",
+    "background task failed",
+    "Engine process",
+    "Killed",
     "deadlock in distributed",
     "startup complete",
     "ready to roll",

@@ -77,10 +77,19 @@ DISTRIBUTED = (
     ),
     Failure(
         "nccl",
-        ("NCCL error", "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError", "ncclInvalidUsage"),
+        (
+            "NCCL error",
+            "ncclUnhandledCudaError",
+            "ncclSystemError",
+            "ncclInternalError",
+            "ncclInvalidUsage",
+            "Hccl",
+            "HCCL",
+        ),
         r"NCCL error[^:\n]*:? "
-        r"?(?P<what>[^\n]{0,160})|nccl(?:UnhandledCuda|System|Internal)Error|ncclInvalidUsage",
-        "The GPUs could not join each other over NCCL: {what}",
+        r"?(?P<what>[^\n]{0,160})|nccl(?:UnhandledCuda|System|Internal)Error|ncclInvalidUsage"
+        r"|\bHCCL\b[^\n]{0,80}(?:fail|error)|HcclCommInit\w*",
+        "The GPUs could not join each other: {what}",
         hint="NCCL_DEBUG=INFO shows why; in a container give --ipc=host or a larger --shm-size; try "
         "NCCL_P2P_DISABLE=1",
         weight=76,

@@ -84,6 +84,25 @@ LOADING = (
         ),
     ),
     Failure(
+        "hub-download",
+        (
+            "CAS service error",
+            "econstruction",
+            "Data processing error",
+            "429 Client Error",
+            "Consistency check",
+        ),
+        r"(?P<what>CAS service error|[Ff]ile [Rr]econstruction [Ee]rror|Data processing error"
+        r"|429 Client Error|Consistency check failed)",
+        "A download from the Hugging Face Hub broke off: {what}.",
+        hint="start again (it resumes), set HF_TOKEN against rate limits, or try HF_HUB_DISABLE_XET=1",
+        weight=84,
+        examples=(
+            "RuntimeError: Data processing error: CAS service error : Reqwest Error: HTTP status server error",
+            "OSError: Consistency check failed: file should be of size 4977222960 but has size 1234",
+        ),
+    ),
+    Failure(
         "bad-config-json",
         ("is not a valid JSON file", "JSONDecodeError"),
         r"config file at '(?P<file>[^']+)' is not a valid JSON file",

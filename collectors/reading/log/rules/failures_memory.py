@@ -9,9 +9,9 @@ MEMORY = (
     Failure(
         "kv-cache-too-small",
         "max seq len",
-        r"max seq len \((?P<len>\d+)\), \((?P<need>[\d.]+) GiB KV cache is needed, which is larger than the "
+        r"max seq len \((?P<len>\d+)\), \((?P<need>[\d.]+) Gi?B KV cache is needed, which is larger than the "
         r"available"
-        r" KV cache memory \((?P<have>-?[\d.]+) GiB\).*?estimated maximum model length is\s+(?P<fits>\d+)",
+        r" KV cache memory \((?P<have>-?[\d.]+) Gi?B\).*?estimated maximum model length is\s+(?P<fits>\d+)",
         "The KV cache is too small for one request of {len} tokens: {need} GiB needed, {have} GiB free.",
         hint="set --max-model-len {fits} or less, or raise --gpu-memory-utilization",
         weight=91,
@@ -26,8 +26,8 @@ MEMORY = (
     Failure(
         "kv-cache-too-small",
         "max seq len",
-        r"max seq len\s+\((?P<len>\d+)\),\s+\((?P<need>[\d.]+)\s+GiB\s+KV\s+cache\s+is\s+needed"
-        r"(?:,\s+which\s+is\s+larger\s+than\s+the\s+available\s+KV\s+cache\s+memory\s+\((?P<have>-?[\d.]+)\s+GiB)?",
+        r"max seq len\s+\((?P<len>\d+)\),\s+\((?P<need>[\d.]+)\s+Gi?B\s+KV\s+cache\s+is\s+needed"
+        r"(?:,\s+which\s+is\s+larger\s+than\s+the\s+available\s+KV\s+cache\s+memory\s+\((?P<have>-?[\d.]+)\s+Gi?B)?",
         "The KV cache is too small for one request of {len} tokens: {need} GiB needed, {have} GiB free.",
         hint="lower --max-model-len, or raise --gpu-memory-utilization",
         weight=90,
@@ -93,6 +93,18 @@ MEMORY = (
         ),
     ),
     Failure(
+        "gpu-memory-moved",
+        ("Error in memory profiling", "memory capacity is unbalanced"),
+        r"Error in memory profiling|memory capacity is unbalanced",
+        "Another process took or gave back memory on this GPU while the server measured it.",
+        hint="let no other process start or end on these GPUs meanwhile; nvidia-smi names them",
+        weight=88,
+        examples=(
+            "AssertionError: Error in memory profiling. Initial free memory 10.0 GiB, current free memory 12.0 GiB.",
+            "ValueError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes.",
+        ),
+    ),
+    Failure(
         "host-memory-wanted",
         "Available memory on node",
         r"Available memory on node (?P<node>\d+) \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is "
@@ -110,11 +122,11 @@ MEMORY = (
     ),
     Failure(
         "gpu-oom",
-        ("out of memory", "OutOfMemoryError"),
+        ("out of memory", "OutOfMemoryError", "UR_RESULT_ERROR_OUT_OF"),
         r"(?:CUDA|HIP|NPU|XPU)(?: error:)? out of memory\.?(?: Tried to allocate (?P<want>[\d.]+ "
         r"\w+))?(?:.*?GPU"
         r" (?P<gpu>\d+) has a total capacity of (?P<total>[\d.]+ \w+) of which (?P<free>[\d.]+ \w+) is free)?"
-        r"|(?:Cuda|CUDA) failure \d* ?'out of memory'|OutOfMemoryError",
+        r"|(?:Cuda|CUDA) failure \d* ?'out of memory'|OutOfMemoryError|UR_RESULT_ERROR_OUT_OF",
         "The GPU ran out of memory{where}.",
         hint=_LESS + "; or " + _BIGGER,
         hints={
@@ -125,7 +137,7 @@ MEMORY = (
             "run": _LESS + "; or --max-num-seqs",
         },
         weight=82,
-        unless=r"unless the out of memory",
+        unless=r"ray\.exceptions\.OutOfMemoryError",
         examples=(
             "torch.AcceleratorError: CUDA error: out of memory",
             "RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.",
@@ -209,6 +221,20 @@ MEMORY = (
             "Worker VllmWorkerProcess pid 1159 died, exit code: -9",
             "RuntimeError: Rank 0 scheduler died during initialization (exit code: -9). If exit code is -9 "
             "(SIGKILL), a common cause is the OS OOM killer.",
+        ),
+    ),
+    Failure(
+        "killed-by-system",
+        ("Killed", "status=9/KILL", "Bus error"),
+        r"(?P<what>Killed|Bus error)|status=9/KILL",
+        "The server was killed from outside (signal 9), or by a fault on shared memory. {what}",
+        hint="most often the kernel's OOM killer: see dmesg and the container's memory limit; a bus error means "
+        "that /dev/shm is full (docker: --shm-size)",
+        weight=75,
+        examples=(
+            "Killed",
+            "./serve.sh: line 3: 12345 Killed                  vllm serve m",
+            "vllm.service: Main process exited, code=killed, status=9/KILL",
         ),
     ),
     Failure(

@@ -40,10 +40,10 @@ RUNTIME = (
             "No working C++ compiler",
             "Python.h",
             "nvcc",
-            "ninja",
+            "inja",
         ),
         r"Failed to find C compiler|InvalidCxxCompiler|No working C\+\+ compiler|Python\.h: No such file"
-        r"|nvcc(?:'|:)? ?(?:not found|No such file)|Could not find nvcc|Ninja is required",
+        r"|nvcc(?:'|:)? ?(?:not found|No such file)|Could not find nvcc|Ninja is required|Ninja build failed",
         "A kernel must be compiled here, and the tools for it are missing.",
         hint="install gcc, python3-dev and the CUDA toolkit (nvcc), or use the engine's container image",
         weight=84,
@@ -69,8 +69,8 @@ RUNTIME = (
     ),
     Failure(
         "no-kernel-image",
-        ("no kernel image", "not compatible with the current PyTorch"),
-        r"no kernel image is available for execution on the device",
+        ("no kernel image", "invalid device function"),
+        r"no kernel image is available for execution on the device|invalid device function",
         "This build has no code for this GPU's architecture.",
         hint="install a build of vLLM and torch for this GPU's compute capability (TORCH_CUDA_ARCH_LIST)",
         weight=88,
@@ -114,6 +114,18 @@ RUNTIME = (
         unless=r"out of memory|no kernel image|illegal memory|device-side",
         examples=(
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+        ),
+    ),
+    Failure(
+        "cuda-fork",
+        "re-initialize CUDA in forked subprocess",
+        r"Cannot re-initialize CUDA in forked subprocess",
+        "CUDA was used in the parent before the worker processes were forked.",
+        hint="set VLLM_WORKER_MULTIPROC_METHOD=spawn, and use no CUDA before the server starts",
+        weight=90,
+        examples=(
+            "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must "
+            "use the 'spawn' start method",
         ),
     ),
     Failure(
