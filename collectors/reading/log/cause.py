@@ -13,8 +13,8 @@ from collectors.reading.log import blocks
 from collectors.reading.log.blocks import Block, Key
 from collectors.reading.log.conclude import Conclusion, conclude
 from collectors.reading.log.lines import Line
-from collectors.reading.log.parts import Problem
-from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE, Found
+from collectors.reading.log.memory import Memory
+from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE
 from collectors.reading.log.rules.failures import (
     DETAIL,
     ENGINE_FILES,
@@ -26,7 +26,7 @@ from collectors.reading.log.rules.failures import (
     STOPPING,
     SUSPECT_FILES,
 )
-from collectors.reading.log.suspects import Fatal, Suspect, Suspects, fold_of, suspect_of
+from collectors.reading.log.suspects import Suspect, Suspects, suspect_of
 
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
 
@@ -39,8 +39,7 @@ _KILLED = re.compile(
     r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error)(?: {2,}\S.*| \(core dumped\).*)?$"
 )
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
-_BEFORE, _AFTER = 2_000, 5_000  # lines round the first fatal one in which its cause may stand
-_SUSPECTS, _RANKS, _BLOCKS, _NOTES = 24, 64, 32, 16
+_BLOCKS = 32
 
 
 class _Is(Enum):
@@ -55,30 +54,28 @@ class CauseFinder:
     def __init__(self, suspects: Suspects) -> None:
         self._set(suspects)
 
-    def _set(self, memory: Suspects) -> None:
-        self._blocks: dict[Key, Block] = {block.key: block for block in memory.blocks}
-        self._suspects = dict(memory.suspects)
-        self._notes = dict(memory.notes)
-        self._fatal, self._hard = memory.fatal, memory.hard
-        self._ready, self._stopped = memory.ready, memory.stopped
-        self._intro, self._hang, self._folded = memory.intro, memory.hang, memory.folded
+    def _set(self, suspects: Suspects) -> None:
+        self._memory = Memory(suspects)
+        self._blocks: dict[Key, Block] = {block.key: block for block in suspects.blocks}
+        self._intro, self._hang = suspects.intro, suspects.hang
 
     def reset(self) -> None:
         """A new start began in this file: what the one before it died of is forgotten."""
         self._set(Suspects())
 
     def freeze(self) -> Suspects:
+        memory = self._memory
         return Suspects(
-            suspects=self._suspects.copy(),
+            suspects=memory.suspects.copy(),
             blocks=tuple(self._blocks.values()),
-            fatal=self._fatal,
-            hard=self._hard,
-            ready=self._ready,
-            stopped=self._stopped,
+            fatal=memory.fatal,
+            hard=memory.hard,
+            ready=memory.ready,
+            stopped=memory.stopped,
             intro=self._intro,
             hang=self._hang,
-            notes=self._notes.copy(),
-            folded=self._folded,
+            notes=memory.notes.copy(),
+            folded=memory.folded,
         )
 
     @property
@@ -92,9 +89,9 @@ class CauseFinder:
         ours = kind is not _Is.OTHER
         if kind is not _Is.PART:
             ours = self._fixed_words(line) or ours or self._alone(line)
-        if not ours and self._fatal is not None and line.level in ("ERROR", "CRITICAL"):
+        if not ours and self._memory.fatal is not None and line.level in ("ERROR", "CRITICAL"):
             ours = True  # whatever is reported after the end follows from it
-        self._folded += ours
+        self._memory.folded += ours
         return ours
 
     # -- tracebacks
@@ -113,12 +110,12 @@ class CauseFinder:
         begun = blocks.begins(line, text if near else "")
         if begun is not None:
             self._keep(begun)
-            if begun.headless and not self._ready and blocks.engine_record(line):
-                self._lost("traceback", line, soft=False)
+            if begun.headless and not self._memory.ready and blocks.engine_record(line):
+                self._memory.lost("traceback", line)
             return _Is.WORDS
         if blocks.survives(line.msg):
             self._intro = (line.msg[:200], line.lineno, (line.process, line.pid))
-            self._note(line, "request-error", "warning", None)
+            self._memory.note(line, "request-error", "warning", None)
             return _Is.WORDS
         return _Is.OTHER
 
@@ -149,16 +146,18 @@ class CauseFinder:
     def _raised(self, block: Block, line: Line) -> Block:
         """The exception line of a block has come: it becomes a suspect, and may be the server's end."""
         if "KeyboardInterrupt" in line.msg or line.msg.startswith("SystemExit: 0"):
-            self._stopped = self._stopped or self._fatal is None
+            self._memory.stops()
             return block
         if block.survived or (block.source and block.source not in SUSPECT_FILES):
             return block
         suspect = suspect_of(line, block)
-        previous = self._suspects.get(block.fold)
+        previous = self._memory.suspects.get(block.fold)
         alike = previous is not None and (previous.weight <= GENERIC or previous.rule == suspect.rule)
         if previous is not None and alike and suspect.weight >= previous.weight:
-            del self._suspects[block.fold]  # of chained exceptions of one kind the last is meant for the user
-        block = structs.replace(block, fold=self._add(suspect, line.msg))
+            del self._memory.suspects[
+                block.fold
+            ]  # of chained exceptions of one kind the last is meant for the user
+        block = structs.replace(block, fold=self._memory.add(suspect, line.msg))
         self._judge(block, suspect, line)
         return block
 
@@ -166,27 +165,27 @@ class CauseFinder:
         """Whether a traceback means that the server, or a process that it needs, is gone."""
         if block.source:
             fatal = block.source in ENGINE_FILES and not (
-                self._ready and block.source.startswith("multiproc")
+                self._memory.ready and block.source.startswith("multiproc")
             )
-        elif self._ready:  # beside a ready server anything may print: a benchmark, a wrapper
+        elif self._memory.ready:  # beside a ready server anything may print: a benchmark, a wrapper
             fatal = bool(block.ends) and (block.ends == "child" or block.process is not None)
         else:
             sure = suspect.rule is not None and (suspect.weight >= _SURE or suspect.weight in SYMPTOMS)
             headless = block.headless and block.frames > 0
             fatal = bool(block.ends) or headless or suspect.depth > 1 or sure
         if fatal:
-            self._lost("traceback", line, soft=False)
+            self._memory.lost("traceback", line)
 
     def _more(self, block: Block, line: Line) -> None:
         """One more line of an exception's message: it may be the message itself, or what a rule knows."""
-        suspect = self._suspects.get(block.fold)
+        suspect = self._memory.suspects.get(block.fold)
         if suspect is None or block.exception is None or not line.msg.strip():
             return
         if suspect.hollow:
             if "validation error" in suspect.line and not _PYDANTIC.search(line.msg):
                 return
             moved = suspect_of(line, block)
-            self._suspects[block.fold] = structs.replace(
+            self._memory.suspects[block.fold] = structs.replace(
                 moved, weight=max(moved.weight, GENERIC + 2), ranks=suspect.ranks, hollow=False
             )
             return
@@ -204,7 +203,7 @@ class CauseFinder:
                     summary=found.summary,
                     hint=found.hint,
                 )
-                self._suspects[block.fold] = better
+                self._memory.suspects[block.fold] = better
                 self._judge(block, better, block.exception)
                 return
 
@@ -213,42 +212,41 @@ class CauseFinder:
     def _fixed_words(self, line: Line) -> bool:
         """Ready, stopping, fatal and detail lines: words that the engines print as they stand."""
         text = line.text
-        if self._fatal is None and any(words in text for words in READY):
-            self._ready = True
-            self._suspects.clear()
+        if self._memory.fatal is None and any(words in text for words in READY):
+            self._memory.became_ready()
             return False
         if any(words in text for words in STOPPING):
-            self._stopped = self._stopped or self._fatal is None
+            self._memory.stops()
             return False
         for rule in FATAL:
-            if rule.needle in text and not (rule.start and self._ready):
+            if rule.needle in text and not (rule.start and self._memory.ready):
                 if rule.names:
-                    self._add(suspect_of(line, None), line.msg)
-                self._lost(rule.id, line, rule.soft)
+                    self._memory.add(suspect_of(line, None), line.msg)
+                self._memory.lost(rule.id, line, rule.soft)
                 return True
         return any(words in text for words in DETAIL)
 
     def _alone(self, line: Line) -> bool:
         """Lines outside any traceback that are exceptions, usage errors or known troubles."""
         msg = line.msg
-        if not self._ready and line.level is None and _USAGE.match(msg):
-            self._add(suspect_of(line, None), msg)
-            self._lost("usage", line, soft=False)
+        if not self._memory.ready and line.level is None and _USAGE.match(msg):
+            self._memory.add(suspect_of(line, None), msg)
+            self._memory.lost("usage", line)
             return True
         if line.level is None and _KILLED.match(msg):
-            self._add(suspect_of(line, None), msg)
-            self._lost("killed", line, soft=True)
+            self._memory.add(suspect_of(line, None), msg)
+            self._memory.lost("killed", line, soft=True)
             return True
         if msg.startswith("Error in request: "):
-            self._add(suspect_of(line, None), msg)
+            self._memory.add(suspect_of(line, None), msg)
             return True
         if "Failed to load plugin" in msg:
-            self._note(line, "plugin-failed", "error", KINDS.find(msg))
+            self._memory.note(line, "plugin-failed", "error", KINDS.find(msg))
             return True
         pydantic = "[type=" in msg and _PYDANTIC.match(msg) is not None
         if not pydantic and not blocks.is_exception(msg, in_block=False):
             return False
-        if not blocks.engine_record(line) and (self._ready or line.level is not None):
+        if not blocks.engine_record(line) and (self._memory.ready or line.level is not None):
             return False
         block = self._raised(blocks.opened(line, exception=line), line)
         self._keep(block)
@@ -263,53 +261,3 @@ class CauseFinder:
             self._hang = (self._hang[0], self._hang[1] + 1)
         else:
             self._hang = (suspect_of(line, None), 1)
-
-    # -- the memory
-
-    def _add(self, suspect: Suspect, words: str) -> str:
-        """Keeps a suspect, folded with those of other ranks; returns its key ("" when it is none)."""
-        if suspect.weight == 0 or (self._fatal is not None and suspect.lineno > self._fatal.lineno + _AFTER):
-            return ""
-        fold = fold_of(words)
-        known = self._suspects.get(fold)
-        if known is not None:
-            if suspect.ranks[0] not in known.ranks and len(known.ranks) < _RANKS:
-                self._suspects[fold] = structs.replace(known, ranks=(*known.ranks, *suspect.ranks))
-            return fold
-        if len(self._suspects) >= _SUSPECTS:
-            worst = min(self._suspects, key=lambda key: self._suspects[key].weight)
-            if self._suspects[worst].weight >= suspect.weight:
-                return ""
-            del self._suspects[worst]
-        self._suspects[fold] = suspect
-        return fold
-
-    def _lost(self, rule: str, line: Line, soft: bool) -> None:
-        """A process of the server is lost: since when, and in which words the log says so."""
-        if self._stopped and self._fatal is None:
-            return  # what an orderly stop leaves behind
-        self._hard = self._hard or not soft
-        since = line.t if self._fatal is None else self._fatal.t
-        if self._fatal is None:
-            for fold in [f for f, s in self._suspects.items() if s.lineno < line.lineno - _BEFORE]:
-                del self._suspects[fold]
-        elif self._fatal.rule != "traceback" or rule == "traceback":
-            return
-        self._fatal = Fatal(rule, line.text, line.lineno, line.offset, since, line.process)
-
-    def _note(self, line: Line, rule: str, severity: str, found: Found | None) -> None:
-        fold = rule + fold_of(line.msg)
-        known = self._notes.get(fold)
-        if known is not None:
-            self._notes[fold] = structs.replace(known, count=known.count + 1)
-        elif len(self._notes) < _NOTES:
-            self._notes[fold] = Problem(
-                severity=severity,
-                rule=rule,
-                line=line.text,
-                lineno=line.lineno,
-                offset=line.offset,
-                t=line.t,
-                processes=(line.process,) if line.process else (),
-                advice=found.hint if found else None,
-            )

@@ -7,11 +7,13 @@ from msgspec import Struct
 from collectors.reading.log.rules.failure import Matcher
 from collectors.reading.log.rules.failures_config import CONFIG
 from collectors.reading.log.rules.failures_distributed import DISTRIBUTED
-from collectors.reading.log.rules.failures_loading import LOADING
+from collectors.reading.log.rules.failures_drafter import DRAFTER
+from collectors.reading.log.rules.failures_hub import HUB
 from collectors.reading.log.rules.failures_memory import MEMORY
 from collectors.reading.log.rules.failures_runtime import RUNTIME
+from collectors.reading.log.rules.failures_weights import WEIGHTS
 
-FAILURES = MEMORY + LOADING + CONFIG + DISTRIBUTED + RUNTIME
+FAILURES = MEMORY + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME
 KINDS = Matcher(FAILURES)
 
 # Exceptions that repeat or follow a failure which another line names: never the cause.
