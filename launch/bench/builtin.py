@@ -1,0 +1,128 @@
+"""The built-in benchmark: warm-up, then each concurrency level, into one Result."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+
+import httpx
+from msgspec import Struct, structs
+
+from collectors.errors import ExitCode, SpecwatchError
+from launch.bench import levels
+from launch.bench.client import Plan, model_of, send, session
+from launch.bench.edges import Counters
+from launch.bench.judge import notes
+from launch.bench.levels import Stop, Tell
+from launch.bench.marks import Marks
+from launch.bench.prompts import PromptSet, with_nonce
+from launch.bench.result import Level, Result
+
+WARM_UP_TOKENS = 16
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    """What the user asked for."""
+
+    url: str
+    concurrency: tuple[int, ...] = (1, 8)
+    requests: tuple[int, ...] = ()  # for each level; (): every prompt, at least twice the concurrency
+    max_tokens: int = 128
+    max_time: float | None = None
+    api: str | None = None  # None: chat, or completions where the model has no chat template
+    ignore_eos: bool = True
+
+    def count(self, level: int, prompts: int) -> int:
+        if self.requests:
+            return self.requests[min(level, len(self.requests) - 1)]
+        return max(prompts, 2 * self.concurrency[level])
+
+
+def run(ask: Ask, prompts: PromptSet, blank: Result, marks: Marks, tell: Tell) -> Result:
+    """`blank`: the result's identity; every figure is filled in here. Ctrl-C keeps what was measured."""
+    return asyncio.run(_run(ask, prompts, blank, marks, tell))
+
+
+async def _run(ask: Ask, prompts: PromptSet, blank: Result, marks: Marks, tell: Tell) -> Result:
+    stop = Stop(ask.max_time)
+    loop = asyncio.get_running_loop()
+    counters = Counters(ask.url)
+    done: list[Level] = []
+    try:
+        async with session(ask.url, max(ask.concurrency)) as client:
+            plan = Plan(
+                model=await model_of(client),
+                api=ask.api or "chat",
+                max_tokens=ask.max_tokens,
+                ignore_eos=ask.ignore_eos,
+            )
+            plan = await _warm_up(
+                client, plan, prompts, blank.nonce or "", max(ask.concurrency), ask.api is None
+            )
+            for name in SIGNALS:  # from here on there is something to keep
+                loop.add_signal_handler(name, stop.interrupt)
+            for number, concurrency in enumerate(ask.concurrency):
+                if stop.reason is not None:
+                    break
+                texts = list(
+                    _texts(prompts, f"{blank.nonce} {concurrency}", ask.count(number, len(prompts.prompts)))
+                )
+                done.append(
+                    await levels.run(
+                        client, counters, plan, texts, concurrency, stop, marks.level(concurrency), tell
+                    )
+                )
+    finally:
+        await counters.close()
+        for name in SIGNALS:
+            loop.remove_signal_handler(name)
+    result = structs.replace(
+        blank,
+        model=plan.model,
+        api=plan.api,
+        max_tokens=plan.max_tokens,
+        ignore_eos=plan.ignore_eos,
+        temperature=plan.temperature,
+        levels=tuple(done),
+        partial=stop.reason is not None or len(done) < len(ask.concurrency),
+    )
+    return structs.replace(result, notes=tuple(notes(result)))
+
+
+async def _warm_up(
+    client: httpx.AsyncClient, plan: Plan, prompts: PromptSet, nonce: str, concurrency: int, may_change: bool
+) -> Plan:
+    """Requests that count for nothing: they settle API and `ignore_eos`, and pay for first-use compilation."""
+    short = structs.replace(plan, max_tokens=min(WARM_UP_TOKENS, plan.max_tokens))
+    first = await send(client, short, with_nonce(prompts.prompts[0].text, f"warm-up {nonce}"))
+    for _ in range(2):
+        if first.error is None:
+            break
+        plan = _changed(plan, first.error, may_change)
+        short = structs.replace(plan, max_tokens=short.max_tokens)
+        first = await send(client, short, with_nonce(prompts.prompts[0].text, f"warm-up {nonce}"))
+    if first.error is not None:
+        raise SpecwatchError(
+            f"the warm-up request failed: {first.error}", "nothing was measured", ExitCode.SERVER_FAILED
+        )
+    texts = _texts(prompts, f"warm-up {nonce} all", concurrency)
+    await asyncio.gather(*(send(client, short, text) for text in texts))
+    return plan
+
+
+def _changed(plan: Plan, error: str, may_change: bool) -> Plan:
+    """Another way to ask after this refusal; raises where there is none."""
+    if "HTTP 400" in error or "HTTP 404" in error or "HTTP 422" in error:
+        if plan.api == "chat" and may_change and ("template" in error or "HTTP 404" in error):
+            return structs.replace(plan, api="completions")
+        if plan.ignore_eos and "ignore_eos" in error:
+            return structs.replace(plan, ignore_eos=False)
+    hint = "nothing was measured"
+    if plan.api == "chat" and "template" in error:
+        hint = "the model has no chat template: --api completions"
+    raise SpecwatchError(f"the warm-up request failed: {error}", hint, ExitCode.SERVER_FAILED)
+
+
+def _texts(prompts: PromptSet, nonce: str, count: int) -> Iterator[str]:
+    for number in range(count):
+        yield with_nonce(prompts.prompts[number % len(prompts.prompts)].text, f"{nonce} {number}")

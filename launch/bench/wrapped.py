@@ -1,0 +1,78 @@
+"""Any benchmark command with marks around it, nothing added to its argv; the result file it leaves is read."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+from msgspec import structs
+
+from collectors.errors import SpecwatchError
+from launch.bench.edges import Counters
+from launch.bench.judge import notes
+from launch.bench.marks import Marks
+from launch.bench.ownresult import find
+from launch.bench.result import Result
+
+
+def run(argv: Sequence[str], url: str, blank: Result, marks: Marks, tell: Callable[[float], None]) -> Result:
+    """Its output goes to our stderr; Ctrl-C reaches it through the terminal, and we wait for its end."""
+    return asyncio.run(_run(argv, url, blank, marks, tell))
+
+
+async def _run(
+    argv: Sequence[str], url: str, blank: Result, marks: Marks, tell: Callable[[float], None]
+) -> Result:
+    counters = Counters(url)
+    interrupted = False
+
+    def note_interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+
+    try:
+        before = await counters.edge()
+        marks.begin(wrapped=list(argv))
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv, stdout=sys.stderr.fileno(), stderr=sys.stderr.fileno()
+            )
+        except OSError as error:
+            marks.end(error=error.strerror)
+            raise SpecwatchError(
+                f"the command {argv[0]} cannot be started: {error.strerror}", "is it on PATH and executable?"
+            ) from error
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, note_interrupt)
+        reading = asyncio.create_task(counters.keep_reading())
+        telling = asyncio.create_task(_tell(marks, tell))
+        code = await process.wait()
+        loop.remove_signal_handler(signal.SIGINT)
+        for task in (reading, telling):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        after = await counters.edge()
+    finally:
+        await counters.close()
+    own = find(argv, blank.started)
+    marks.end(exit_code=code, own=own)
+    result = structs.replace(
+        blank,
+        command=tuple(argv),
+        exit_code=code,
+        own=own,
+        counters=counters.figures(before, after),
+        partial=interrupted,
+    )
+    return structs.replace(result, notes=tuple(notes(result)))
+
+
+async def _tell(marks: Marks, tell: Callable[[float], None]) -> None:
+    seconds = 0.0
+    while True:
+        await asyncio.sleep(1.0)
+        seconds += 1.0
+        tell(seconds)
+        marks.progress(seconds=seconds)
