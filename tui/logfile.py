@@ -1,7 +1,7 @@
 """server.log, read backwards or forwards by byte offsets; only the lines that are shown are classified.
 
-Nothing is indexed: the newest page of a 60 MB log costs one block of 64 KiB. `end` is the offset up to which the
-record has indexed the log, so the screen never shows what the State has not read.
+Nothing is indexed: the newest page of a 60 MB log costs one block of 64 KiB. `end` is the offset up to which
+the record has indexed the log, so the screen never shows what the State has not read.
 """
 
 import os
@@ -15,7 +15,7 @@ LONGEST = 16 * 1024  # bytes of one line that are looked at
 BUDGET = 4 * 1024 * 1024  # bytes read for one page: that many of noise alone are said, not read through
 
 Raw = tuple[int, bytes]  # offset of the first byte, the line without its newline
-Look = Callable[[bytes, int], LogLine | None]  # None: nothing to see, an empty line
+Look = Callable[[bytes, int], list[LogLine]]  # of one physical line: none when empty, several when glued
 
 
 class LogFile:
@@ -81,15 +81,15 @@ class LogFile:
         for offset, raw in self.backwards(end):
             if end - offset > BUDGET:
                 break
-            line = self._look(raw[:LONGEST], offset)
-            if line is None or (line.hidden and not show_all):
-                continue
-            if found and _same(line, found[-1]):
-                found[-1] = _folded(line, found[-1])
-                continue
-            if len(found) == height:
-                break
-            found.append(line)
+            for line in reversed(self._look(raw[:LONGEST], offset)):
+                if line.hidden and not show_all:
+                    continue
+                if found and _same(line, found[-1]):
+                    found[-1] = _folded(line, found[-1])
+                elif len(found) == height:
+                    return found[::-1]
+                else:
+                    found.append(line)
         return found[::-1]
 
     def after(self, start: int, end: int, count: int, *, show_all: bool) -> list[LogLine]:
@@ -98,20 +98,18 @@ class LogFile:
         for offset, raw in self.forwards(start, end):
             if len(found) == count or offset - start > BUDGET:
                 break
-            line = self._look(raw[:LONGEST], offset)
-            if line is not None and (show_all or not line.hidden):
-                found.append(line)
-        return found
+            found += [line for line in self._look(raw[:LONGEST], offset) if show_all or not line.hidden]
+        return found[:count]
 
     def find(self, wanted: str, start: int, end: int, *, forward: bool, show_all: bool) -> LogLine | None:
-        """The nearest line that holds `wanted`, letter case aside; lines that are hidden do not count."""
+        """The nearest line that holds `wanted`, letter case aside, not counting the one at `start` nor hidden ones."""
         needle = wanted.lower().encode()
         raws = self.forwards(start, end) if forward else self.backwards(start)
         for offset, raw in raws:
-            if needle in raw.lower():
-                line = self._look(raw[:LONGEST], offset)
-                if line is not None and (show_all or not line.hidden):
-                    return line
+            if needle in raw.lower() and not (forward and offset == start):
+                for line in self._look(raw[:LONGEST], offset):
+                    if wanted.lower() in line.text.lower() and (show_all or not line.hidden):
+                        return line
         return None
 
 

@@ -15,8 +15,8 @@ from collectors.record.follow import Follower
 class Pump(Protocol):
     """`read` brings `state` up to date, for at most `max_s` seconds of work; True when anything changed."""
 
-    pace: float | None  # of a replay; None: live
-
+    @property
+    def pace(self) -> float | None: ...  # of a replay; None: live
     @property
     def state(self) -> State: ...
     @property
@@ -32,7 +32,7 @@ class Pump(Protocol):
 class Live:
     """A run as its recorder writes it."""
 
-    pace = None
+    pace: float | None = None
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder

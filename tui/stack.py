@@ -1,4 +1,4 @@
-"""How a screen's blocks share its height: what matters less gives way first, the last block takes the rest."""
+"""How a screen's blocks share its height: what matters less gives way first, the last takes the rest."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ def pile(
     rest_min: int = 3,
     airy: bool = True,
 ) -> list[Row]:
-    """At most `height` rows. `rest(n)` draws the n rows left over, at least `rest_min` where there are that many.
+    """At most `height` rows. `rest(n)` draws the n rows left over, if possible at least `rest_min`.
 
     Where there is room for it, an empty row stands between the blocks (`airy`).
     """

@@ -23,7 +23,7 @@ class LogLine:
 class View:
     """`t` is the run's own clock; `age` counts from the record's last line, None when the run has ended."""
 
-    state: State
+    state: State = field(default_factory=State)
     phase: str = "starting"
     t: float = 0.0
     age: float | None = None
@@ -33,10 +33,11 @@ class View:
     tail: tuple[LogLine, ...] = ()
     frozen: bool = False
     pace: float | None = None  # of a replay
-    reading: float | None = None  # fraction of a long record read so far, None when it is whole
+    reading: bool = False  # the record is longer than what has been read of it
     notice: str = ""
     name: str = ""
-    alerts: tuple[str, ...] = field(default=())
+    utc_offset: float = 0.0  # seconds to add to wall-clock time for showing it
+    ascii_only: bool = False
 
     @property
     def ended(self) -> bool:

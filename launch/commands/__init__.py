@@ -22,6 +22,7 @@ COMMANDS: tuple[Row, ...] = (
     Row("doctor", "Check a drafter against its target before it is launched."),
     Row("patches", "What can be patched into a server for one launch."),
     Row("explain", "Read a saved server log as an expert would."),
+    Row("replay", "The screen on a run's record, at any speed."),
     Row("demo", "The whole job without a GPU: a real vLLM, a tiny model, a drafter."),
     Row("completion", "Print the completion script for a shell."),
     Row("record", "The recorder (started by the keeper).", hidden=True),

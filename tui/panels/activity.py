@@ -1,5 +1,7 @@
 """What the server's processes do while the log is silent, and what to do about what is wrong."""
 
+from collections.abc import Sequence
+
 from collectors.reading.hosts import HostState
 from collectors.reading.log.state import Problem
 from collectors.reading.state import State
@@ -68,9 +70,9 @@ def advice(view: View, width: int, limit: int = 2) -> list[Row]:
     return rows
 
 
-def problems(view: View, width: int, limit: int) -> list[Row]:
-    """The problems themselves, errors first: the sign, how often, the line."""
-    ranked = sorted(view.state.log.problems, key=lambda p: (p.severity != "error", -p.t))
+def problems(found: Sequence[Problem], width: int, limit: int) -> list[Row]:
+    """At most `limit` rows, errors first: the sign, the line, how often."""
+    ranked = sorted(found, key=lambda p: (p.severity != "error", -p.t))
     rows: list[Row] = []
     for problem in ranked:
         rows += _problem(problem, width)

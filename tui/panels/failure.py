@@ -1,6 +1,6 @@
 """The page of a failed run: the first cause, what to do, what followed, how far the start had come."""
 
-from collectors.reading.log.state import Cause
+from collectors.reading.log.state import Cause, Problem
 from tui import format as fmt
 from tui.panels.activity import problems
 from tui.panels.header import elapsed
@@ -14,15 +14,15 @@ def failure(view: View, width: int, height: int) -> list[Row]:
     cause = view.state.log.cause
     rows: list[Row] = [()]
     rows += _cause(cause, width) if cause else _unnamed(view, width)
-    rows += [(), *_then(view, width)]
+    rows += [(), *_then(view)]
     table = phases(view, width, 4)
     if table:
         rows += [(), *table]
     room = height - len(rows) - 2
     if room >= 2:
-        echoes = [row for row in problems(view, width, room) if row]
-        if echoes:
-            rows += [(), ((" problems in the log", "muted"),), *echoes]
+        others = problems(_others(view), width, room)
+        if others:
+            rows += [(), ((" what else the log says", "muted"),), *others]
     return rows[:height]
 
 
@@ -54,16 +54,14 @@ def _unnamed(view: View, width: int) -> list[Row]:
     return rows
 
 
-def _then(view: View, width: int) -> list[Row]:
+def _others(view: View) -> list[Problem]:
+    """The problems that are not the cause: echoes of it, and what may have led there."""
+    log = view.state.log
+    return [p for p in log.problems if log.cause is None or p.lineno != log.cause.lineno]
+
+
+def _then(view: View) -> list[Row]:
     rows: list[Row] = []
-    cause = view.state.log.cause
-    echoes = [
-        p
-        for p in view.state.log.problems
-        if p.severity == "error" and (not cause or p.lineno != cause.lineno)
-    ]
-    if echoes and cause:
-        rows.append(((" then: ", "muted"), (clean(echoes[-1].line), "muted")))
     rows.append(((f" {ending(view)}", "plain"),))
     for past in view.state.run.history[-1:]:
         rows.append(

@@ -34,7 +34,7 @@ def phases(view: View, width: int, limit: int = 3) -> list[Row]:
     height = min(limit, -(-len(entries) // columns))
     if len(entries) > columns * height:
         entries = _most_telling(entries, columns * height)
-    cell = width // columns
+    cell = min(width // columns, 34)
     rows = [_joined([_head(cell)] * columns)]
     for y in range(height):
         rows.append(_joined([_entry(e, cell) for e in entries[y::height]]))
@@ -87,7 +87,7 @@ def _most_telling(entries: list[Entry], room: int) -> list[Entry]:
 
 
 def _head(cell: int) -> list[Span]:
-    return [(" " + left("phase", 11) + right("took", 6) + right("last", 8) + " " * (cell - 26), "muted")]
+    return [(" " + left("phase", 11) + right("took", 6) + right("last", 7) + " " * (cell - 25), "muted")]
 
 
 def _entry(entry: Entry, cell: int) -> list[Span]:
@@ -100,7 +100,7 @@ def _entry(entry: Entry, cell: int) -> list[Span]:
             "strong" if entry.sign == "▸" else "plain" if entry.took is not None else "muted",
         ),
         (right(fmt.duration(entry.took), 6), "strong" if entry.sign == "▸" else "plain"),
-        (right(fmt.duration(entry.last), 8) + " " * (cell - 26), "muted"),
+        (right(fmt.duration(entry.last), 7) + " " * (cell - 25), "muted"),
     ]
 
 

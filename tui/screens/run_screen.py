@@ -23,6 +23,7 @@ class RunScreen(Screen[None]):
     NAME: ClassVar[str] = ""
     CSS_PATH = "run_screen.tcss"
     AUTO_FOCUS = None
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (8, "-full")]  # noqa: RUF012  (Textual's own declaration)
 
     def compose(self) -> ComposeResult:
         yield Page(lambda width, _: [header(self.view, width)], id="header")

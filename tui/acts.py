@@ -1,0 +1,35 @@
+"""What the screen asks for on the user's behalf: marks, a benchmark, a stop. Each returns what to say, in a thread."""
+
+import subprocess
+from collections.abc import Callable
+
+from collectors.record import inbox
+from collectors.record.folder import RunFolder
+from launch.selfexec import self_argv
+
+Act = Callable[..., str]
+
+
+def mark(folder: RunFolder, number: int) -> str:
+    inbox.post(folder, "mark", label=str(number))
+    return f"Mark {number} is set: the figures start anew from here."
+
+
+def bench(folder: RunFolder) -> str:
+    """Starts the benchmark as a process of its own; it goes on when the screen is left."""
+    done = subprocess.run(
+        self_argv("bench", folder.id, "--detach"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return "The benchmark runs beside this screen; its progress shows here."
+    words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return words[0] if words else f"The benchmark could not be started (exit code {done.returncode})."
+
+
+def stop(folder: RunFolder) -> str:
+    raise NotImplementedError

@@ -1,0 +1,36 @@
+"""Speculation: what the drafter buys, live."""
+
+from tui.panels.acceptance import acceptance
+from tui.panels.logtail import logtail
+from tui.panels.plots import plots
+from tui.panels.server import progress, server
+from tui.rows import Row
+from tui.screens.run_screen import RunScreen, bindings
+from tui.stack import Block, pile
+from tui.view import View
+
+
+def speculation(view: View, width: int, height: int) -> list[Row]:
+    """The whole body: figures first, plots over the height that is left, the newest log lines at the end."""
+    head = [
+        Block(0, acceptance(view, width, 10 if height >= 30 else 6)),
+        Block(1, progress(view, width)),
+        Block(2, server(view, width)),
+    ]
+    above = pile(head, height, airy=height >= 30)
+    room = height - len(above)
+    log = 3 if room >= 14 else 0
+    if room >= 30:
+        log = room // 4
+    drawn = plots(view, width, room - log)
+    if not drawn:
+        log = room
+    return [*above, *drawn, *(logtail(view, width, log) if log else [])]
+
+
+class SpeculationScreen(RunScreen):
+    NAME = "speculation"
+    BINDINGS = bindings("speculation")
+
+    def body(self, width: int, height: int) -> list[Row]:
+        return speculation(self.view, width, height)
