@@ -2,10 +2,12 @@
 
 import ctypes
 import errno
+import json
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from collectors.errors import SpecwatchError
 from collectors.record.folder import RunFolder
@@ -16,23 +18,33 @@ _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h; kept over execve(2), not over for
 
 
 def start(
-    folder: RunFolder, program: str, argv: list[str], env: dict[str, str], prefix: tuple[str, ...] = ()
+    folder: RunFolder,
+    program: str,
+    argv: Sequence[str],
+    env: dict[str, str],
+    *,
+    prefix: Sequence[str] = (),
+    secrets: Sequence[str] = (),
 ) -> int:
     """Start keeper, server and recorder of `folder`; the server's pid.
 
-    `prefix`: a command that executes the one after it (`systemd-run --user --scope …`). Raises SpecwatchError
-    when the server cannot be executed; nothing runs then.
+    `prefix`: a command that executes the one after it (`systemd-run --user --scope …`). `secrets`: handed on to the
+    recorder in its environment, which only this user can read, for its hooks to hide. Raises SpecwatchError when the
+    server cannot be executed; nothing runs then.
     """
-    order = keeper.Order(str(folder.path), program, argv, env, self_argv("record", str(folder.path)))
+    order = keeper.Order(str(folder.path), program, list(argv), env, self_argv("record", str(folder.path)))
     errors = os.open(folder.path / "keeper.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     theirs, to_keeper = os.pipe()
     from_keeper, answer = os.pipe()
     # -S -E: no site-packages, no PYTHON* of the user's: 8.6 MB instead of 15, and nothing but the library.
     command = [*prefix, sys.executable, "-S", "-E", str(Path(keeper.__file__))]
-    prctl = ctypes.CDLL(None, use_errno=True).prctl  # looked up here: between fork and exec as little as can be
+    ours = {k: v for k, v in os.environ.items() if k != "SPECWATCH_RUN"} | {"SPECWATCH_SECRETS": json.dumps(secrets)}
+    prctl = ctypes.CDLL(
+        None, use_errno=True
+    ).prctl  # looked up here: between fork and exec as little as can be
     child = os.fork()
     if child == 0:
-        _become(command, prctl, theirs, answer, errors)
+        _become(command, ours, prctl, theirs, answer, errors)
     for fd in (theirs, answer, errors):
         os.close(fd)
     os.waitpid(child, 0)  # the one in between; the keeper itself is init's child by now
@@ -53,7 +65,9 @@ def start(
     )
 
 
-def _become(command: list[str], prctl: "ctypes._CFuncPtr", stdin: int, stdout: int, stderr: int) -> NoReturn:
+def _become(
+    command: list[str], env: dict[str, str], prctl: Callable[..., Any], stdin: int, stdout: int, stderr: int
+) -> NoReturn:
     """In the forked child: a session of its own, no descriptor of ours but the three, then the keeper."""
     try:
         os.setsid()
@@ -64,7 +78,7 @@ def _become(command: list[str], prctl: "ctypes._CFuncPtr", stdin: int, stdout: i
             os.dup2(fd, number)
         # A pipe that our caller gave us and waits to see closed (`id=$(… launch)`) must not live on in a server.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-        os.execvpe(command[0], command, {k: v for k, v in os.environ.items() if k != "SPECWATCH_RUN"})
+        os.execvpe(command[0], command, env)
     finally:
         os._exit(127)
 
@@ -74,7 +88,10 @@ def _not_started(program: str, word: str, number: int) -> SpecwatchError:
         errno.ENOENT: ("its interpreter (the path after #!) does not exist", f"`head -1 {program}` shows it"),
         errno.ENOEXEC: ("it is no program of this machine, nor a script with a #! line", f"`file {program}`"),
         errno.EACCES: ("it, or the interpreter it names, is not executable", f"chmod +x {program}"),
-        errno.ENOSPC: ("the disk of the state folder is full", "free some, or choose another with --state-dir"),
+        errno.ENOSPC: (
+            "the disk of the state folder is full",
+            "free some, or choose another with --state-dir",
+        ),
         errno.E2BIG: ("arguments and environment are too long for this machine", "put them into a file"),
     }
     why, hint = reasons.get(number, (os.strerror(number), "does it run by hand?"))

@@ -37,7 +37,12 @@ class Order:
         self.recorder = recorder
 
     def encode(self) -> bytes:
-        lists = [[self.folder, self.program], self.argv, [f"{k}={v}" for k, v in self.env.items()], self.recorder]
+        lists = [
+            [self.folder, self.program],
+            self.argv,
+            [f"{k}={v}" for k, v in self.env.items()],
+            self.recorder,
+        ]
         words = [str(len(part)) for part in lists] + [word for part in lists for word in part]
         return b"".join(os.fsencode(word) + b"\0" for word in words)
 
@@ -94,7 +99,11 @@ class Keeper:
         """Until no child is left: the server, orphans of its tree, the recorder."""
         self.start_recorder()
         while True:
-            got = signal.sigtimedwait(WATCHED, pause) if (pause := self.pause()) else signal.sigwaitinfo(WATCHED)
+            got = (
+                signal.sigtimedwait(WATCHED, pause)
+                if (pause := self.pause())
+                else signal.sigwaitinfo(WATCHED)
+            )
             if got is not None and got.si_signo != signal.SIGCHLD and not self.reaped:
                 os.kill(self.server, signal.SIGTERM)
             children = self.reap()
@@ -149,7 +158,9 @@ class Keeper:
     def start_recorder(self) -> None:
         self.starts = [*self.starts[1 - PER_MINUTE :], time.monotonic()]
         try:
-            fd = os.open(self.path("recorder.err"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            fd = os.open(
+                self.path("recorder.err"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+            )
         except OSError as error:  # full disk, or the folder is gone
             say(f"recorder.err: {error.strerror}")
             fd = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
@@ -202,7 +213,7 @@ def start_of(pid: int) -> int:
 
 def say(text: str) -> None:
     """Into keeper.err; a full disk is no reason to end."""
-    try:
+    try:  # noqa: SIM105  (contextlib is one import more to hold in memory)
         os.write(2, f"{time.strftime('%m-%d %H:%M:%S')} {text}\n".encode())
     except OSError:
         pass

@@ -40,6 +40,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     cwd: str = ""
     env: dict[str, str] = {}  # the chosen part: VLLM_*, CUDA_*, NCCL_*, HF_*, …
+    secrets: tuple[str, ...] = ()  # variables that argv and env refer to as `$NAME`
     profile: str | None = None
     versions: dict[str, str] = {}  # specwatch, python, vllm, driver, …
     url: str | None = None  # where the server answers (or will), "http://127.0.0.1:8000"
