@@ -31,6 +31,10 @@ class RunClock:
         else:
             self._zero = boot - max(last_t, time.time() - (info.created if wall0 is None else wall0))
 
+    def at(self, boottime: float) -> float:
+        """`t` of an instant of this boot."""
+        return round(boottime - self._zero, 3)
+
     def __call__(self) -> float:
         now = time.clock_gettime(time.CLOCK_BOOTTIME) - self._zero
         self._last = round(max(self._last, now, 0.0), 3)

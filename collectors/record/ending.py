@@ -65,7 +65,9 @@ class Ending:
             alive = self._folder.keeper_lives()  # asked before exit.json is looked for: it is written first
             keeper_seen = keeper_seen or alive
             if (found := _exit_json(self._folder)) is not None:
-                reaped = Reaped(t=self._clock(), code=found.get("code"), signal=found.get("signal"))
+                when = found.get("boottime")
+                t = self._clock() if when is None else self._clock.at(when)
+                reaped = Reaped(t=t, code=found.get("code"), signal=found.get("signal"))
                 if self._writer.state.life.reaped is None:
                     self._writer.write(reaped)
                 await self._survivors(SURVIVORS_S)

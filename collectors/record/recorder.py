@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
+
 from collectors.reading import report as reporting
 from collectors.reading.events import Clock, Exit, GpuSample, HostSample, Request, Source, Started, Tick
 from collectors.reading.report import Report
@@ -20,14 +22,14 @@ from collectors.record.cadence import Cadence
 from collectors.record.checkpoint import EVERY_S
 from collectors.record.clock import ANCHOR_EVERY_S, RunClock, wall
 from collectors.record.ending import Ending
-from collectors.record.folder import RunFolder, hold
+from collectors.record.folder import RunFolder, RunInfo, hold
 from collectors.record.index import LogIndex
 from collectors.record.served import Served
 from collectors.record.writer import RecordWriter
 from collectors.sources.foreign import ForeignLog
 from collectors.sources.gpu import GpuSource
 from collectors.sources.host import HostSource
-from collectors.sources.tree import Tree
+from collectors.sources.tree import Tree, stat
 from collectors.sources.wake import QUIET_S, Wake
 
 POLL_S = 0.1
@@ -46,8 +48,7 @@ class Recorder:
         self.writer = RecordWriter(folder)
         state = self.writer.state
         self.clock = RunClock(self.info, state.t, state.wall0)
-        roots = () if self.info.foreign_pid is None else (self.info.foreign_pid,)
-        self.tree = Tree(self.info.facts.id, roots)
+        self.tree = Tree(self.info.facts.id, _roots(folder, self.info))
         self._gpu = GpuSource(self.clock, self.info.facts.gpus_of_run)
         self._host = HostSource(self.clock, self.tree)
         self._index = LogIndex(folder, self.writer, self.clock)
@@ -281,9 +282,21 @@ def happened(found: Report) -> str | None:
 
 
 def record(folder: RunFolder, on_change: Callable[[str, Report], None] | None = None) -> bool:
-    """Record the run in this process until it is over; False when another recorder does so already."""
-    lock = hold(folder.recorder_lock)
-    if lock is None:
-        return False
-    asyncio.run(Recorder(folder, on_change).run())
-    return True
+    """Record the run in this process. True: it is over, or another recorder is at it; False: told to leave."""
+    if hold(folder.recorder_lock) is None:
+        return True
+    recorder = Recorder(folder, on_change)
+    asyncio.run(recorder.run())
+    return recorder.writer.ended
+
+
+def _roots(folder: RunFolder, info: RunInfo) -> tuple[int, ...]:
+    """The server's first process, where it is known: the keeper's child, or what the user attached to."""
+    if info.foreign_pid is not None:
+        return (info.foreign_pid,)
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        told = msgspec.json.decode(folder.server_json.read_bytes(), type=dict[str, int])
+        found = stat(told["pid"])
+        if found is not None and found.start == told["start"]:
+            return (told["pid"],)
+    return ()

@@ -2,6 +2,7 @@
 it.
 """
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from collectors.record.recorder import record
 def command(folder: Path) -> None:
     """Record a run until it is over; a second recorder of the same run leaves at once."""
     run = RunFolder(folder)
-    record(run, _hooks(run))
+    if not record(run, _hooks(run)):
+        raise click.exceptions.Exit(128 + signal.SIGTERM)  # not 0: to the keeper that means "it is over"
 
 
 def _hooks(run: RunFolder) -> Any:
