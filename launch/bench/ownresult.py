@@ -84,6 +84,13 @@ def of(found: dict[str, Any], file: str) -> OwnResult | None:
         mean_ttft_s=_ms(found.get("mean_ttft_ms")),
         mean_step_s=_ms(found.get("mean_itl_ms")),
         mean_tpot_s=_ms(found.get("mean_tpot_ms")),
+        model=_text(found.get("model_id")),
+        input_tokens=_int(found.get("total_input_tokens")),
+        output_tokens=_int(found.get("total_output_tokens")),
+        drafts=_int(found.get("spec_decode_num_drafts")),
+        draft_tokens=_int(found.get("spec_decode_draft_tokens")),
+        accepted=_int(found.get("spec_decode_accepted_tokens")),
+        per_position=_fractions(found.get("spec_decode_per_position_acceptance_rates")),
     )
 
 
@@ -99,3 +106,14 @@ def _int(value: Any) -> int | None:
 def _ms(value: Any) -> float | None:
     number = _float(value)
     return None if number is None else number / 1000
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _fractions(value: Any) -> tuple[float, ...] | None:
+    if not isinstance(value, list) or not value:
+        return None
+    shares = tuple(_float(share) for share in value)
+    return None if None in shares else tuple(share for share in shares if share is not None)

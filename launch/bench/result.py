@@ -78,6 +78,13 @@ class OwnResult(Struct, frozen=True, kw_only=True):
     mean_ttft_s: float | None = None
     mean_step_s: float | None = None
     mean_tpot_s: float | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    drafts: int | None = None
+    draft_tokens: int | None = None
+    accepted: int | None = None
+    per_position: tuple[float, ...] | None = None  # fractions
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ COMMANDS: tuple[Row, ...] = (
     Row("stop", "Stop a server and see that nothing of it is left."),
     Row("restart", "Stop a run and launch it again."),
     Row("bench", "Measure what speculation buys, with the server's own counters."),
+    Row("compare", "What was measured, side by side, with a verdict."),
     Row("doctor", "Check a drafter against its target before it is launched."),
     Row("patches", "What can be patched into a server for one launch."),
     Row("explain", "Read a saved server log as an expert would."),

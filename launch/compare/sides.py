@@ -1,0 +1,198 @@
+"""What stands on one side of a comparison: a run, one benchmark of a run, or a saved result file."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from collectors.errors import SpecwatchError
+from collectors.reading.acceptance import Figures, of_window
+from collectors.reading.serving import Benchmark, ServingState
+from collectors.reading.verdict import Measured
+from collectors.record.folder import RunFolder, RunInfo
+from collectors.record.follow import Follower
+from collectors.record.runs import find
+from launch.bench import ownresult
+from launch.bench.result import Level, OwnResult, Result
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """`workload`: what was asked of the server, where the result says so; only equal ones can be compared."""
+
+    name: str
+    source: str  # "run", "file"
+    benchmark: str | None = None
+    model: str | None = None
+    workload: dict[str, Any] = {}
+    levels: tuple[Measured, ...] = ()
+    launch: RunInfo | None = None
+    notes: tuple[str, ...] = ()
+
+
+def load(state_dir: Path, spec: str) -> Side:
+    """`FILE`, `RUN` (its newest benchmark) or `RUN:BENCH`. Raises SpecwatchError where nothing was measured."""
+    path = Path(spec).expanduser()
+    if path.is_file():
+        return _of_file(path)
+    run, _, bench = spec.partition(":")
+    folder = find(state_dir, run)
+    info = folder.info()
+    files = sorted(folder.path.glob("bench-*.json"), key=lambda p: p.stat().st_mtime)
+    if bench:
+        files = [p for p in files if p.stem.removeprefix("bench-").startswith(bench)]
+    for file in reversed(files):
+        side = _of_result(_decode(file), info.facts.name or folder.id)
+        if side.levels:
+            return msgspec.structs.replace(side, launch=info)
+    return _of_record(folder, info, bench)
+
+
+def _of_file(path: Path) -> Side:
+    try:
+        raw = path.read_bytes()
+        found = msgspec.json.decode(raw)
+    except (OSError, msgspec.MsgspecError):
+        found = None
+    if isinstance(found, dict) and "levels" in found:
+        return _of_result(_decode(path), _name(path))
+    own = ownresult.read(path)
+    if own is None or own.tok_s is None:
+        raise SpecwatchError(
+            f"{path} is no benchmark result that is known here",
+            "a bench-*.json of a run, or what `vllm bench serve --save-result` wrote",
+        )
+    return Side(
+        name=_name(path),
+        source="file",
+        model=own.model,
+        workload={
+            "input tokens": own.input_tokens,
+            "output tokens": own.output_tokens,
+            "requests": own.completed,
+        },
+        levels=(of_own(own),),
+        notes=("a saved result holds no interval and no launch",),
+    )
+
+
+def _name(path: Path) -> str:
+    """Two saved results are often of one name in two folders."""
+    return f"{path.resolve().parent.name}/{path.stem}"
+
+
+def _decode(path: Path) -> Result:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Result)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise SpecwatchError(
+            f"{path} is no benchmark result: {error}", "run `specwatch bench` again"
+        ) from error
+
+
+def _of_result(result: Result, name: str) -> Side:
+    levels = tuple(_of_level(level) for level in result.levels if level.completed)
+    if not levels and result.own is not None and result.own.tok_s is not None:
+        levels = (of_own(result.own, result.counters),)
+    limited = [
+        str(level.concurrency) for level in result.levels if level.generator and level.generator.limited
+    ]
+    notes = result.notes
+    if limited:
+        notes = (
+            *notes,
+            f"at concurrency {', '.join(limited)} the load generator was the limit, not the server",
+        )
+    return Side(
+        name=name,
+        source="run",
+        benchmark=result.id,
+        model=result.model,
+        workload={
+            "prompts": (result.prompts or {}).get("sha256"),
+            "max tokens": result.max_tokens,
+            "api": result.api,
+            "temperature": result.temperature,
+            "command": " ".join(result.command) if result.command else None,
+        },
+        levels=levels,
+        notes=notes,
+    )
+
+
+def _of_level(level: Level) -> Measured:
+    return _with_counters(
+        Measured(
+            name=f"c{level.concurrency}",
+            concurrency=level.concurrency,
+            tok_s=level.tok_s,
+            tok_s_ci=level.tok_s_ci95,
+        ),
+        level.counters,
+    )
+
+
+def _with_counters(measured: Measured, counted: Figures | None) -> Measured:
+    if counted is None:
+        return measured
+    return msgspec.structs.replace(
+        measured,
+        tok_s=measured.tok_s if measured.tok_s is not None else counted.tok_s,
+        drafts=counted.drafts,
+        draft_tokens=counted.draft_tokens,
+        accepted=counted.accepted,
+        per_position=counted.per_position or (),
+        step_s=counted.step_s,
+    )
+
+
+def of_own(own: OwnResult, counted: Figures | None = None) -> Measured:
+    measured = Measured(
+        name=f"c{own.concurrency}" if own.concurrency else "",
+        concurrency=own.concurrency,
+        tok_s=own.tok_s,
+        drafts=own.drafts,
+        draft_tokens=own.draft_tokens,
+        accepted=own.accepted,
+        per_position=own.per_position or (),
+        step_s=own.mean_step_s,
+    )
+    return _with_counters(measured, counted) if own.drafts is None else measured
+
+
+def _of_record(folder: RunFolder, info: RunInfo, bench: str) -> Side:
+    """A run whose benchmarks stand in its record only (marks around a command, or an imported recording)."""
+    follower = Follower(folder)
+    while follower.advance():
+        pass
+    serving = follower.state.serving
+    chosen = [
+        b for b in serving.benchmarks if b.window is not None and (not bench or bench in (b.id, b.label))
+    ]
+    levels = tuple(_of_mark(serving, b) for b in chosen)
+    if not levels:
+        raise SpecwatchError(
+            f"run {folder.id} holds no finished benchmark" + (f" {bench}" if bench else ""),
+            "`specwatch bench` makes one",
+        )
+    return Side(
+        name=info.facts.name or folder.id,
+        source="run",
+        benchmark=bench or None,
+        model=(follower.state.log.model or info.facts.model_path),
+        levels=levels,
+        launch=info,
+        notes=("figures are the server's counters between the record's marks",),
+    )
+
+
+def _of_mark(serving: ServingState, bench: Benchmark) -> Measured:
+    assert bench.window is not None
+    counted = of_window(bench.window, serving.slots)
+    own = ownresult.of(bench.result, bench.id)  # what a wrapped command said of its own window
+    if own is not None and own.tok_s is not None:
+        return of_own(own, counted)
+    concurrency = bench.plan.get("concurrency")
+    name = bench.label or bench.id
+    return _with_counters(
+        Measured(name=name, concurrency=concurrency if isinstance(concurrency, int) else None), counted
+    )

@@ -1,0 +1,159 @@
+"""compare on what `vllm bench serve` saved beside the three H200 recordings, and on launches that differ."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from msgspec.structs import replace
+
+from collectors.errors import SpecwatchError
+from collectors.reading.events import RunFacts
+from collectors.reading.verdict import Measured
+from collectors.record.folder import RunInfo
+from launch.compare.comparison import Comparison, compare
+from launch.compare.contrast import differences
+from launch.compare.report import save
+from launch.compare.sides import Side, load
+from launch.compare.text import lines, markdown
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+def saved(name: str, level: str) -> str:
+    return str(RECORDINGS / f"h200-{name}/bench-{level}.json")
+
+
+def of(tmp_path: Path, *specs: str) -> Comparison:
+    return compare([load(tmp_path, spec) for spec in specs])
+
+
+@pytest.mark.parametrize(
+    ("other", "level", "speedup", "ratio"),
+    [
+        ("good", "c1", 2.24, 1.155),
+        ("good", "c8", 2.09, None),
+        ("bad", "c1", 0.87, None),
+        ("bad", "c8", 0.86, None),
+    ],
+)
+def test_the_speed_ups_of_the_recordings(
+    tmp_path: Path, other: str, level: str, speedup: float, ratio: float | None
+) -> None:
+    (row,) = of(tmp_path, saved("base", level), saved(other, level)).rows
+    (cell,) = row.cells
+    assert cell.gain is not None
+    assert cell.gain.speedup == pytest.approx(speedup, abs=0.005)
+    if ratio is not None:
+        assert cell.gain.step_ratio == pytest.approx(ratio, abs=0.002)
+        assert cell.acceptance_rate == pytest.approx(0.5599, abs=0.0001)
+        assert cell.mean_length == pytest.approx(2.68, abs=0.005)
+        assert [round(a, 3) for a in cell.measured.per_position] == [0.758, 0.551, 0.371]
+
+
+def test_the_bad_drafter_is_slower_than_none_and_sick_at_position_0(tmp_path: Path) -> None:
+    said = "\n".join(lines(of(tmp_path, saved("base", "c1"), saved("bad", "c1"))))
+    assert "✗ h200-bad/bench-c1: Slower than no speculation: 0.87×" in said
+    assert "Position 0 is accepted 0.8%" in said
+    assert "specwatch doctor" in said
+
+
+def test_the_side_that_drafts_nothing_is_the_baseline_wherever_it_stands(tmp_path: Path) -> None:
+    assert of(tmp_path, saved("good", "c1"), saved("base", "c1")).baseline == "h200-base/bench-c1"
+
+
+def test_two_drafters_are_compared_without_a_verdict(tmp_path: Path) -> None:
+    found = of(tmp_path, saved("good", "c1"), saved("bad", "c1"))
+    assert found.rows[0].cells[0].verdict is None
+    assert any("every side speculates" in w for w in found.warnings)
+
+
+def test_unlike_sides_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecwatchError, match=r"no concurrency in common|asked different"):
+        of(tmp_path, saved("base", "c1"), saved("good", "c8"))
+    one = Side(name="a", source="file", model="kimi-k2", levels=(Measured(concurrency=1, tok_s=1.0),))
+    with pytest.raises(SpecwatchError, match="another target"):
+        compare([one, replace(one, model="llama-3")])
+    with pytest.raises(SpecwatchError, match="asked different things"):
+        compare([replace(one, workload={"prompts": "x"}), replace(one, workload={"prompts": "y"})])
+
+
+def info(*argv: str, env: dict[str, str] | None = None, patches: tuple[str, ...] = ()) -> RunInfo:
+    return RunInfo(
+        facts=RunFacts(id="r", argv=argv, patches=patches),
+        created=0.0,
+        boottime0=0.0,
+        boot_id="b",
+        pid_namespace="p",
+        host="h",
+        env=env or {},
+    )
+
+
+class TestLaunches:
+    def test_where_a_server_listens_is_no_difference(self) -> None:
+        a = info("vllm", "serve", "m", "--port", "1", "--tensor-parallel-size", "8")
+        b = info("/opt/bin/vllm", "serve", "m", "--tensor-parallel-size=8", "--port=2")
+        assert differences(a, b) == ()
+
+    def test_a_drafter_alone_is_a_controlled_experiment(self) -> None:
+        a = Side(
+            name="a",
+            source="run",
+            levels=(Measured(concurrency=1, tok_s=1.0),),
+            launch=info("vllm", "serve", "m"),
+        )
+        b = replace(a, name="b", launch=info("vllm", "serve", "m", "--speculative-config", "{}"))
+        assert compare([a, b]).contrasts[0].controlled is True
+        c = replace(b, launch=info("vllm", "serve", "m", "--speculative-config", "{}", "--enforce-eager"))
+        found = compare([a, c])
+        assert found.contrasts[0].controlled is False
+        assert any("no controlled experiment" in w for w in found.warnings)
+
+    def test_environment_and_patches_count(self) -> None:
+        a, b = info("v", "s", env={"VLLM_X": "1"}), info("v", "s", env={"VLLM_X": "2"}, patches=("eagle3",))
+        found = differences(a, b)
+        assert found is not None
+        assert [(d.what, d.a, d.b) for d in found] == [("env VLLM_X", "1", "2"), ("patches", None, "eagle3")]
+
+
+@pytest.mark.parametrize("ending", ["svg", "html", "md"])
+def test_reports(tmp_path: Path, ending: str) -> None:
+    found = of(tmp_path, saved("base", "c1"), saved("good", "c1"))
+    found = replace(found, baseline="<base> | & co")
+    save(found, tmp_path / f"r.{ending}")
+    text = (tmp_path / f"r.{ending}").read_text()
+    assert "2.24" in text or ending == "svg"
+    if ending == "svg":
+        root = ElementTree.fromstring(text)
+        assert len(root.findall("{http://www.w3.org/2000/svg}rect")) == 1 + 2 + 3
+    if ending == "html":
+        assert "<base>" not in text
+    if ending == "md":
+        assert "\\|" in markdown(found)
+
+
+def run(*args: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "launch", "compare", *args], capture_output=True, text=True, timeout=60
+    )
+
+
+def test_the_command(tmp_path: Path) -> None:
+    done = run(saved("base", "c8"), saved("good", "c8"), saved("bad", "c8"), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["v"] == 1
+    assert [c["verdict"]["id"] for c in found["rows"][0]["cells"]] == ["pays", "sick-at-0"]
+
+
+@pytest.mark.parametrize(
+    "args", [(), ("one",), (__file__, __file__), (saved("base", "c1"), saved("base", "c8"))]
+)
+def test_bad_input_is_one_error_line(args: tuple[str, ...]) -> None:
+    done = run(*args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 2
