@@ -40,6 +40,7 @@ _KILLED = re.compile(
 )
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
 _BLOCKS = 32
+_WORDS_WITHIN = 160  # the engines' own words stand at a message's beginning; further on anybody's may
 
 
 class _Is(Enum):
@@ -81,6 +82,11 @@ class CauseFinder:
     @property
     def open(self) -> bool:
         return bool(self._blocks) or self._hang is not None
+
+    @property
+    def lost(self) -> bool:
+        """A process of the server is known to be lost: what the others still say changes nothing."""
+        return self._memory.fatal is not None
 
     def see(self, line: Line) -> bool:
         """True: the line is a part of a failure's story, which `conclude` tells; nobody else need show it."""
@@ -154,9 +160,8 @@ class CauseFinder:
         previous = self._memory.suspects.get(block.fold)
         alike = previous is not None and (previous.weight <= GENERIC or previous.rule == suspect.rule)
         if previous is not None and alike and suspect.weight >= previous.weight:
-            del self._memory.suspects[
-                block.fold
-            ]  # of chained exceptions of one kind the last is meant for the user
+            # of chained exceptions of one kind the last is meant for the user
+            del self._memory.suspects[block.fold]
         block = structs.replace(block, fold=self._memory.add(suspect, line.msg))
         self._judge(block, suspect, line)
         return block
@@ -211,20 +216,23 @@ class CauseFinder:
 
     def _fixed_words(self, line: Line) -> bool:
         """Ready, stopping, fatal and detail lines: words that the engines print as they stand."""
-        text = line.text
-        if self._memory.fatal is None and any(words in text for words in READY):
-            self._memory.became_ready()
+        msg = line.msg[:_WORDS_WITHIN]
+        if msg.startswith(READY):
+            if self._memory.fatal is None:
+                self._memory.became_ready()
             return False
-        if any(words in text for words in STOPPING):
+        if any(words in msg for words in STOPPING) or msg.startswith("Shutting down"):
             self._memory.stops()
             return False
+        if line.level in ("INFO", "DEBUG"):
+            return False  # a logged request may say anything
         for rule in FATAL:
-            if rule.needle in text and not (rule.start and self._memory.ready):
+            if rule.needle in msg and not (rule.start and self._memory.ready) and "soft=True" not in msg:
                 if rule.names:
                     self._memory.add(suspect_of(line, None), line.msg)
                 self._memory.lost(rule.id, line, rule.soft)
                 return True
-        return any(words in text for words in DETAIL)
+        return line.level in (None, "ERROR") and any(words in line.text for words in DETAIL)
 
     def _alone(self, line: Line) -> bool:
         """Lines outside any traceback that are exceptions, usage errors or known troubles."""
