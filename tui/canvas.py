@@ -100,8 +100,8 @@ def _levels(line: Line, frame: Frame, gap: float) -> Iterator[tuple[int, int, in
         if before is not None and t - before[0] <= gap:
             first = int((before[0] - frame.t0) / per_column)
             for x in range(max(0, first), min(columns - 1, column) + 1):
-                a, b = _between(before, (t, value), frame.t0 + x * per_column, per_column)
-                yield x, min(level(a), level(b)), max(level(a), level(b))
+                a, b = map(level, _between(before, (t, value), frame.t0 + x * per_column, per_column))
+                yield x, min(a, b), max(a, b)
         elif 0 <= column < columns or t == frame.t1:
             yield min(column, columns - 1), level(value), level(value)
         before = (t, value)

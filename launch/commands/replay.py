@@ -45,4 +45,4 @@ def _seconds(text: str) -> float:
         values = []
     if not 1 <= len(values) <= 3 or any(not 0 <= value < 1e9 for value in values):
         raise SpecwatchError(f"`{text}` is no time of a run", "--at takes seconds, or 7:42, or 1:02:03")
-    return sum(value * 60**power for power, value in enumerate(reversed(values)))
+    return sum((value * 60**power for power, value in enumerate(reversed(values))), 0.0)

@@ -41,7 +41,7 @@ def progress(view: View, width: int) -> list[Row]:
         return []
     done, total = (_number(bench.progress.get(name)) for name in ("done", "total"))
     if total is None:
-        total = _number(bench.plan.get("requests"))
+        total = _number(bench.plan.get("total"))
     spent = fmt.duration(view.t - bench.t)
     left_s = _number(bench.progress.get("left_s"))
     fraction = done / total if done is not None and total else None

@@ -4,6 +4,7 @@ from tui.panels.acceptance import acceptance
 from tui.panels.logtail import logtail
 from tui.panels.plots import plots
 from tui.panels.server import progress, server
+from tui.panels.verdict import verdict
 from tui.rows import Row
 from tui.screens.run_screen import RunScreen, bindings
 from tui.stack import Block, pile
@@ -22,10 +23,11 @@ def speculation(view: View, width: int, height: int) -> list[Row]:
     log = 3 if room >= 14 else 0
     if room >= 30:
         log = room // 4
-    drawn = plots(view, width, room - log)
+    said = verdict(view, width, 2 if room >= 16 else 1)
+    drawn = plots(view, width, room - log - len(said))
     if not drawn:
-        log = room
-    return [*above, *drawn, *(logtail(view, width, log) if log else [])]
+        log = max(0, room - len(said))
+    return [*above, *drawn, *said, *(logtail(view, width, log) if log else [])]
 
 
 class SpeculationScreen(RunScreen):
