@@ -7,23 +7,21 @@ the record and is tried again; nothing that a source does ends the recorder.
 import asyncio
 import contextlib
 import signal
-import sys
-import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from collectors.reading import report as reporting
-from collectors.reading.events import Clock, Exit, GpuSample, HostSample, Request, Source, Started, Tick
-from collectors.reading.report import Report
-from collectors.record import inbox, timings
+from collectors.reading.events import Clock, Exit, GpuSample, HostSample, Request, Started, Tick
+from collectors.record import inbox
+from collectors.record.announce import Announcer, OnChange
 from collectors.record.cadence import Cadence
 from collectors.record.checkpoint import EVERY_S
 from collectors.record.clock import ANCHOR_EVERY_S, RunClock, wall
 from collectors.record.ending import Ending
 from collectors.record.folder import RunFolder, RunInfo, hold
 from collectors.record.index import LogIndex
+from collectors.record.lanes import Lanes
 from collectors.record.served import Served
 from collectors.record.writer import RecordWriter
 from collectors.sources.foreign import ForeignLog
@@ -33,7 +31,6 @@ from collectors.sources.tree import Tree, stat
 from collectors.sources.wake import QUIET_S, Wake
 
 POLL_S = 0.1
-RETRY_S = 5.0
 CHECKPOINT_BYTES = 32 * 1024  # a checkpoint is only worth its writing after this much of the record …
 CHECKPOINT_IDLE_S = 300.0  # … or this long
 
@@ -41,10 +38,9 @@ CHECKPOINT_IDLE_S = 300.0  # … or this long
 class Recorder:
     """`on_change` is called with "ready", "failed" or "stalled" and the report, when the run became that."""
 
-    def __init__(self, folder: RunFolder, on_change: Callable[[str, Report], None] | None = None) -> None:
+    def __init__(self, folder: RunFolder, on_change: OnChange | None = None) -> None:
         self.folder = folder
         self.info = folder.info()
-        self._on_change = on_change
         self.writer = RecordWriter(folder)
         state = self.writer.state
         self.clock = RunClock(self.info, state.t, state.wall0)
@@ -58,10 +54,9 @@ class Recorder:
         self._benches: set[str] = set()
         self._cadence = Cadence(self.clock())
         self._threads = {name: ThreadPoolExecutor(1, name) for name in ("gpu", "host")}
-        self._told: str | None = None
-        self._timed = state.log.ready or state.life.first_healthy_t is not None
+        self._lanes = Lanes(self.writer, self.clock)
+        self._announcer = Announcer(folder, self.info, on_change, state)
         self._failed_at: float | None = None
-        self._troubles: dict[str, str] = dict(state.life.sources)
         self._checkpointed = (self.clock(), 0)
 
     async def run(self) -> None:
@@ -88,11 +83,10 @@ class Recorder:
             "host": self._sample_host,
             "metrics": self._ask_server,
         }
-        lanes = [asyncio.create_task(self._lane(name, body)) for name, body in bodies.items()]
+        self._lanes.start(bodies)
         await asyncio.wait((over, left), return_when=asyncio.FIRST_COMPLETED)
-        for lane in (*lanes, left):
-            lane.cancel()
-        await asyncio.gather(*lanes, left, return_exceptions=True)
+        left.cancel()
+        await self._lanes.stop()
         if over.done():
             await self._finish(over.result())
         over.cancel()
@@ -108,19 +102,7 @@ class Recorder:
             self._foreign.start()
         if self.info.url is not None:
             self._served = Served(self.info.url, self.writer, self.clock, self.tree, self._interval)
-        self._tell(first=True)
-
-    async def _lane(self, name: str, body: Callable[[], Awaitable[float]]) -> None:
-        """Run `body` for ever; it returns the seconds to its next turn."""
-        while True:
-            try:
-                pause = await body()
-                self._source(name, None)
-            except Exception as error:
-                traceback.print_exc(file=sys.stderr)
-                self._source(name, f"{type(error).__name__}: {error}")
-                pause = RETRY_S
-            await asyncio.sleep(pause)
+        self._tell()
 
     async def _follow_log(self) -> float:
         """All that is new, then a wait for more: POLL_S, or less where the file system wakes us."""
@@ -129,7 +111,7 @@ class Recorder:
             self._tell()
             await asyncio.sleep(0)
         if self._foreign is not None:
-            self._source("log source", self._foreign.trouble)
+            self._lanes.trouble("log source", self._foreign.trouble)
         if self.clock() - self._index.grew > QUIET_S:
             self._wake.arm()
         with contextlib.suppress(TimeoutError):
@@ -222,32 +204,8 @@ class Recorder:
         if self._served is not None:
             self._served.metrics.forget()
 
-    def _source(self, name: str, trouble: str | None) -> None:
-        """Record a source's trouble when it changes."""
-        if self._troubles.get(name) == trouble:
-            return
-        if self.writer.write(Source(t=self.clock(), source=name, error=trouble)):
-            if trouble is None:
-                self._troubles.pop(name)
-            else:
-                self._troubles[name] = trouble
-
-    def _tell(self, *, first: bool = False) -> None:
-        """Timings at ready, hooks at a change. Neither may end the recording."""
-        try:
-            if not self._timed and self._ready():
-                self._timed = True
-                timings.append(self.folder, self.info, self.writer.state)
-            if self._on_change is None:
-                return
-            found = reporting.report(self.writer.state)
-            told = happened(found)
-            if told != self._told:
-                self._told = told
-                if told is not None and not first:
-                    self._on_change(told, found)
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
+    def _tell(self) -> None:
+        self._announcer.see(self.writer.state, self._ready())
 
     async def _finish(self, last: Exit) -> None:
         """The last bytes of the log, then Exit: however long the disk stays full."""
@@ -272,16 +230,7 @@ class Recorder:
         self._gpu.close()
 
 
-def happened(found: Report) -> str | None:
-    """The hooks' word for where the run stands: "ready", "failed", "stalled", or None."""
-    if found.phase == "failed":
-        return "failed"
-    if found.stalled is not None:
-        return "stalled"
-    return "ready" if found.ready else None
-
-
-def record(folder: RunFolder, on_change: Callable[[str, Report], None] | None = None) -> bool:
+def record(folder: RunFolder, on_change: OnChange | None = None) -> bool:
     """Record the run in this process. True: it is over, or another recorder is at it; False: told to leave."""
     if hold(folder.recorder_lock) is None:
         return True
