@@ -10,6 +10,7 @@ import msgspec
 from httpx_sse import SSEError, aconnect_sse
 
 from collectors.errors import SpecwatchError
+from collectors.redact import Redactor
 from collectors.sources.http import loopback
 
 REQUEST_TIMEOUT_S = 600.0  # for each read: a server that is silent for longer has failed the request
@@ -157,4 +158,4 @@ def _said(words: str) -> str:
         words = str(inner.get("message", inner)) if isinstance(inner, dict) else str(inner)
     except (msgspec.MsgspecError, AttributeError):
         pass
-    return " ".join(words.split())[:200]
+    return Redactor((), os.environ).text(" ".join(words.split()))[:200]  # some servers quote the key

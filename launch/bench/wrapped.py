@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from collectors.errors import SpecwatchError
+from collectors.redact import Redactor
 from launch.bench.edges import Counters
 from launch.bench.judge import notes
 from launch.bench.marks import Marks
@@ -25,6 +27,7 @@ async def _run(
     argv: Sequence[str], url: str, blank: Result, marks: Marks, tell: Callable[[float], None]
 ) -> Result:
     counters = Counters(url)
+    shown = Redactor(argv, os.environ).argv(argv)  # a --api-key among the words stays off every record
     interrupted = False
 
     def note_interrupt() -> None:
@@ -33,7 +36,7 @@ async def _run(
 
     try:
         before = await counters.edge()
-        marks.begin(wrapped=list(argv))
+        marks.begin(wrapped=list(shown))
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv, stdout=sys.stderr.fileno(), stderr=sys.stderr.fileno()
@@ -60,7 +63,7 @@ async def _run(
     marks.end(exit_code=code, own=own)
     result = structs.replace(
         blank,
-        command=tuple(argv),
+        command=shown,
         exit_code=code,
         own=own,
         counters=counters.figures(before, after),

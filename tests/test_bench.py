@@ -1,0 +1,261 @@
+"""The benchmark against an endpoint whose counters are known to the token."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from launch.bench import builtin, generator, judge, ownresult, prompts, statistics, summary, wrapped
+from launch.bench.marks import Marks
+from launch.bench.result import Result
+from tests.fakes.fake_endpoint import Endpoint
+
+ROOT = Path(__file__).parent.parent
+Serve = Callable[..., Endpoint]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    started: list[Endpoint] = []
+
+    def start(**options: object) -> Endpoint:
+        started.append(Endpoint(**options).start())  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for endpoint in started:
+        endpoint.stop()
+
+
+def measured(endpoint: Endpoint, **ask: object) -> Result:
+    blank = Result(id="t", kind="built-in", url=endpoint.url, started=time.time(), nonce="n0")
+    wanted = builtin.Ask(url=endpoint.url, **{"max_tokens": 33, "concurrency": (1, 4), **ask})  # type: ignore[arg-type]
+    return builtin.run(wanted, prompts.built_in(), blank, Marks(None, "t", ""), lambda _: None)
+
+
+def test_figures_are_the_counters_differences_and_ours_agree(serve: Serve) -> None:
+    endpoint = serve()
+    result = measured(endpoint, requests=(8, 12))
+    assert [level.completed for level in result.levels] == [8, 12]
+    for level in result.levels:
+        assert level.output_tokens == 33 * level.completed
+        assert level.counters is not None
+        assert level.counters.generated == level.output_tokens
+        # 1 token of prefill, then steps that accept 3, 1, 0, 2 in turn: 13 steps to 32 tokens, 19 accepted.
+        assert (level.counters.drafts, level.counters.accepted) == (
+            13 * level.completed,
+            19 * level.completed,
+        )
+        assert level.counters.identity_ok
+        assert level.foreign is not None
+        assert (level.foreign.requests, level.foreign.tokens) == (0, 0)
+        assert level.still
+        assert level.tok_s_ci95 is not None
+        assert level.ttft is not None
+        assert level.ttft.n == level.completed
+    assert not result.partial
+
+
+def test_no_two_requests_share_a_prefix_and_none_is_random(serve: Serve) -> None:
+    endpoint = serve()
+    measured(endpoint, requests=(8, 8))
+    firsts = [ask["messages"][0]["content"].splitlines()[0] for ask in endpoint.seen]
+    assert len(set(firsts)) == len(firsts)
+    assert {ask["temperature"] for ask in endpoint.seen} == {0.0}
+    assert all(ask["ignore_eos"] for ask in endpoint.seen)
+
+
+def test_a_model_without_a_chat_template_is_asked_for_completions(serve: Serve) -> None:
+    result = measured(serve(template=False), requests=(4, 4))
+    assert result.api == "completions"
+    assert result.levels[0].completed == 4
+
+
+def test_failed_requests_are_counted_and_said(serve: Serve) -> None:
+    result = measured(serve(fail_every=7), concurrency=(2,), requests=(12,))
+    (level,) = result.levels
+    assert level.failed > 0
+    assert level.completed + level.failed == 12
+    assert list(level.errors) == ["HTTP 500: broken on purpose"]
+    assert any("requests failed" in note for note in result.notes)
+
+
+def test_max_time_keeps_what_was_measured(serve: Serve) -> None:
+    result = measured(serve(step_s=0.02), concurrency=(1,), requests=(50,), max_time=2.0)
+    (level,) = result.levels
+    assert result.partial
+    assert level.cut == "max-time"
+    assert 0 < level.completed < 50
+
+
+def cli(*args: str, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "launch", "bench", *args],
+        cwd=ROOT,
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_ctrl_c_keeps_what_was_measured_and_is_130(serve: Serve) -> None:
+    endpoint = serve(step_s=0.02)
+    process = cli(
+        "--url", endpoint.url, "--concurrency", "1", "--requests", "200", "--max-tokens", "33", "--json"
+    )
+    while endpoint.finished < 12:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    result = json.loads(out)
+    assert process.returncode == 130
+    assert result["partial"] is True
+    assert result["levels"][0]["cut"] == "interrupted"
+    assert result["levels"][0]["completed"] >= 2
+
+
+def test_the_api_key_is_sent_and_nowhere_written(serve: Serve) -> None:
+    endpoint = serve()
+    process = cli(
+        "--url",
+        endpoint.url,
+        "--requests",
+        "2",
+        "--max-tokens",
+        "5",
+        "--json",
+        OPENAI_API_KEY="sk-a-secret-1234",
+    )
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert all("authorization: bearer sk-a-secret-1234" in head.lower() for head in endpoint.headers)
+    assert "sk-a-secret" not in out + err
+
+
+def test_no_success_is_exit_1_without_a_traceback(serve: Serve) -> None:
+    process = cli("--url", serve(fail_every=1).url)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert err.startswith("error: the warm-up request failed: HTTP 500: broken on purpose\nhint: ")
+
+
+def test_no_server_is_one_error_and_one_hint() -> None:
+    process = cli("--url", "http://127.0.0.1:9")
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, "")
+    assert [line.split(":")[0] for line in err.splitlines()] == ["error", "hint"]
+
+
+SAVED = {
+    "backend": "openai", "duration": 6.93, "completed": 12, "failed": 0, "output_throughput": 443.31,
+    "request_throughput": 1.73, "max_concurrency": 1, "spec_decode_acceptance_rate": 55.99,
+    "spec_decode_acceptance_length": 2.68, "mean_ttft_ms": 25.5, "mean_itl_ms": 5.78,
+}  # fmt: skip
+
+
+def wrap(endpoint: Endpoint, *argv: str) -> Result:
+    blank = Result(id="w", kind="command", url=endpoint.url, started=time.time())
+    return wrapped.run(argv, endpoint.url, blank, Marks(None, "w", ""), lambda _: None)
+
+
+def test_a_commands_own_result_stands_beside_our_counters(
+    serve: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    endpoint = serve()
+    code = (
+        "import json, sys, urllib.request as r\n"
+        "body = json.dumps({'max_tokens': 33, 'messages': []}).encode()\n"
+        f"r.urlopen(r.Request('{endpoint.url}/v1/chat/completions', body)).read()\n"
+        f"json.dump({SAVED!r}, open(sys.argv[-1], 'w')); print(sys.argv[1:])"
+    )
+    saved = str(tmp_path / "own.json")
+    result = wrap(
+        endpoint, sys.executable, "-c", code, "--api-key", "sk-hidden-99", "--result-filename", saved
+    )
+    assert result.own is not None
+    assert (result.own.kind, result.own.seconds, result.own.tok_s) == ("vllm bench serve", 6.93, 443.31)
+    assert result.own.acceptance_rate == pytest.approx(0.5599)
+    assert result.counters is not None
+    assert (result.counters.generated, result.counters.drafts, result.counters.requests_finished) == (
+        33,
+        13,
+        1,
+    )
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert f"['--api-key', 'sk-hidden-99', '--result-filename', '{saved}']" in err  # its argv is its own
+    assert "sk-hidden" not in msgspec.json.encode(result).decode()
+    assert "443.3" in "\n".join(summary.lines(result))
+
+
+def test_an_old_result_file_is_not_taken_for_the_commands(serve: Serve, tmp_path: Path) -> None:
+    old = tmp_path / "own.json"
+    old.write_text(json.dumps(SAVED))
+    os.utime(old, (time.time() - 3600,) * 2)
+    result = wrap(serve(), sys.executable, "-c", "", "--result-filename", str(old))
+    assert result.own is None
+
+
+def test_the_recordings_own_results_are_read() -> None:
+    own = ownresult.read(Path(__file__).parent / "recordings/h200-good/bench-c1.json")
+    assert own is not None
+    assert (own.completed, own.concurrency) == (12, 1)
+    assert own.mean_length == pytest.approx(2.68, abs=0.001)
+    assert own.mean_step_s == pytest.approx(0.00578, abs=1e-5)
+
+
+def test_a_saturated_generator_is_called_the_limit() -> None:
+    assert not generator.judged(0.3, 0.001).limited
+    busy, late = generator.judged(0.97, 0.001), generator.judged(0.3, 0.2)
+    assert busy.limited
+    assert late.limited
+    assert "97% of a core" in busy.why
+
+
+def test_a_result_of_the_generators_is_not_called_the_servers(serve: Serve) -> None:
+    result = measured(serve(), concurrency=(2,), requests=(4,))
+    level = msgspec.structs.replace(result.levels[0], generator=generator.judged(0.97, 0.0))
+    limited = msgspec.structs.replace(result, levels=(level,))
+    limited = msgspec.structs.replace(limited, notes=tuple(judge.notes(limited)))
+    text = "\n".join(summary.lines(limited))
+    assert "≥ " in text
+    assert "the server may do more than this" in text
+
+
+def test_intervals() -> None:
+    even = statistics.throughput_ci95([(100, 1.0)] * 20, 100.0)
+    assert even is not None
+    assert even == pytest.approx((100.0, 100.0))
+    low, high = statistics.throughput_ci95([(100, 0.5), (100, 1.5)] * 10, 100.0) or (0, 0)
+    assert low < 100 < high
+    assert statistics.throughput_ci95([(1, 1.0)] * 3, 1.0) is None
+    share = statistics.binomial_ci95(560, 1000)
+    assert share == pytest.approx((0.529, 0.5905), abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("", "no prompts"), ("{\n", "line 1"), ('{"prompt": "a"}\n{"x": 1}\n', "line 2")]
+)
+def test_bad_prompt_files_are_said(tmp_path: Path, text: str, word: str) -> None:
+    from collectors.errors import SpecwatchError
+
+    file = tmp_path / "p.jsonl"
+    file.write_text(text)
+    with pytest.raises(SpecwatchError, match=word):
+        prompts.load(file)
+
+
+def test_own_prompts_in_any_of_the_usual_forms(tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    file.write_text(
+        '{"prompt": "one"}\n{"text": "two"}\n\n{"messages": [{"role": "user", "content": "three"}]}\n'
+    )
+    assert [p.text for p in prompts.load(file).prompts] == ["one", "two", "three"]
