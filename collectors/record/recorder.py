@@ -31,6 +31,7 @@ from collectors.sources.tree import Tree, stat
 from collectors.sources.wake import QUIET_S, Wake
 
 POLL_S = 0.1
+LAST_SAMPLE_S = 2.0
 CHECKPOINT_BYTES = 32 * 1024  # a checkpoint is only worth its writing after this much of the record …
 CHECKPOINT_IDLE_S = 300.0  # … or this long
 
@@ -208,7 +209,11 @@ class Recorder:
         self._announcer.see(self.writer.state, self._ready())
 
     async def _finish(self, last: Exit) -> None:
-        """The last bytes of the log, then Exit: however long the disk stays full."""
+        """What the end left behind, the last bytes of the log, then Exit: however long the disk stays full."""
+        with contextlib.suppress(Exception):  # a driver that hangs must not hold the end up
+            async with asyncio.timeout(LAST_SAMPLE_S):
+                await self._sample_host()
+                await self._sample_gpus()
         self._index.drain()
         while not self.writer.write(
             Exit(t=self.clock(), code=last.code, signal=last.signal, reason=last.reason)
