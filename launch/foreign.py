@@ -15,10 +15,11 @@ from collectors.reading.events import RunFacts
 from collectors.record import runs
 from collectors.record.clock import boot_id
 from collectors.record.folder import RunFolder, RunInfo
+from collectors.redact import Redactor
+from launch import argv
 from launch.selfexec import self_argv
 
 STARTS_S = 5.0
-DEFAULT_PORT = 8000  # vLLM's
 
 
 class Target(NamedTuple):
@@ -43,11 +44,11 @@ def target(
         source = {"file": str(_log_file(Path(log)))}
     elif log_command:
         source = {"command": list(log_command)}
-    argv: tuple[str, ...] = ()
     if pid is not None:
-        argv = _argv(pid)
+        said = _argv(pid)
         source = source or _stdout_of(pid)
-        url = url or _url_of(argv)
+        if url is None and (bound := argv.address(said, argv.engine_of(said))) is not None:
+            url = argv.url_of(bound)
     if url is not None:
         url = _checked(url)
     called = (
@@ -69,9 +70,17 @@ def watched(state: Path, wanted: Target) -> RunFolder | None:
 
 def create(state: Path, wanted: Target, config: str | None) -> RunFolder:
     run_id = runs.new_id()
-    argv = redacted(_argv(wanted.pid)) if wanted.pid is not None else ()
+    said = _argv(wanted.pid) if wanted.pid is not None else ()
     info = RunInfo(
-        facts=RunFacts(id=run_id, name=wanted.name, argv=argv, foreign=True),
+        facts=RunFacts(
+            id=run_id,
+            name=wanted.name,
+            argv=Redactor(said).argv(said),
+            foreign=True,
+            engine=argv.engine_of(said),
+            model_path=argv.model_of(said),
+            drafter_path=argv.drafter_of(said),
+        ),
         created=time.time(),
         boottime0=time.clock_gettime(time.CLOCK_BOOTTIME),
         boot_id=boot_id(),
@@ -121,23 +130,6 @@ def start_recorder(folder: RunFolder, stdin: int = subprocess.DEVNULL) -> None:
         time.sleep(0.05)
 
 
-def redacted(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """`argv` of another's process without its secrets: what stands behind a flag that is called like one."""
-    words: list[str] = []
-    hide = False
-    for word in argv:
-        flag, equals, _ = word.partition("=")
-        secret = flag.startswith("-") and any(
-            mark in flag.lower() for mark in ("key", "token", "secret", "passw")
-        )
-        if hide and not word.startswith("-"):
-            words.append("…")
-        else:
-            words.append(f"{flag}=…" if secret and equals else word)
-            hide = secret and not equals
-    return tuple(words)
-
-
 def _bare_checkout() -> bool:
     return self_argv()[2] == "launch"
 
@@ -175,17 +167,6 @@ def _stdout_of(pid: int) -> dict[str, Any] | None:
         return {"file": str(path)} if path.is_file() else None
     except OSError:
         return None
-
-
-def _url_of(argv: tuple[str, ...]) -> str:
-    """Where a server with these arguments listens; vLLM's defaults where they do not say."""
-    said = {"--port": str(DEFAULT_PORT), "--host": "127.0.0.1"}
-    for word, following in zip(argv, (*argv[1:], ""), strict=True):
-        flag, equals, value = word.partition("=")
-        if flag in said:
-            said[flag] = value if equals else following
-    host = "127.0.0.1" if said["--host"] in ("", "0.0.0.0", "::") else said["--host"]
-    return f"http://{f'[{host}]' if ':' in host else host}:{said['--port']}"
 
 
 def _checked(url: str) -> str:

@@ -55,6 +55,10 @@ def command(
             raise SpecwatchError("--log-command needs a command", "… --log-command -- docker logs -f NAME")
     elif argv:
         raise SpecwatchError(f"`{argv[0]}` is one word too many", "a command follows --log-command --")
+    if not no_screen and not sys.stdout.isatty():
+        raise SpecwatchError(
+            "the screen needs a terminal", "--no-screen watches in the background without one"
+        )
     if log or log_command or url or pid is not None:
         if run is not None:
             raise SpecwatchError(
@@ -67,10 +71,6 @@ def command(
     if no_screen:
         output.data(folder.id)
         return
-    if not sys.stdout.isatty():
-        raise SpecwatchError(
-            "the screen needs a terminal", f"--no-screen watches without one; `specwatch status {folder.id}`"
-        )
     _take_terminal()
     from tui.app import run_app
 

@@ -10,10 +10,10 @@ import click
 
 from collectors.errors import SpecwatchError
 from collectors.reading.log.lines import clean, lines
-from collectors.reading.log.noise import hides
+from collectors.reading.log.noise import UserNoise, muted_by
 from collectors.record.folder import RunFolder
 from collectors.record.follow import Follower
-from launch import output
+from launch import config, output, summary
 from launch.loglines import backwards, forwards
 from launch.options import run_argument, run_of
 
@@ -41,7 +41,8 @@ def command(
     if errors:
         _errors(folder, follow, count)
         return
-    shown = _Shown(show_all)
+    model = summary.read(folder).state.log.model
+    shown = _Shown(show_all, model, () if show_all else _users(options.get("config")))
     try:
         _lines(folder, shown, follow, count)
     finally:
@@ -49,11 +50,18 @@ def command(
             output.say(f"{shown.hidden:,} lines hidden as noise; --all shows them")
 
 
+def _users(path: str | None) -> tuple[UserNoise, ...]:
+    """The `[[noise]]` rows of the user's configuration."""
+    return tuple(UserNoise(row.id, row.pattern, row.reason) for row in config.load(path).noise)
+
+
 class _Shown:
     """Decides what of a physical line is shown, and counts what is not."""
 
-    def __init__(self, show_all: bool) -> None:
+    def __init__(self, show_all: bool, model: str | None, users: tuple[UserNoise, ...]) -> None:
         self._all = show_all
+        self._model = model  # some noise is none for some models
+        self._users = users
         self.hidden = 0
 
     def __call__(self, raw: bytes) -> str | None:
@@ -61,7 +69,7 @@ class _Shown:
         found = list(lines(frame, 0, 0, 0.0))
         if self._all or not found:
             return clean(frame.decode("utf-8", "replace")).rstrip()
-        kept = [line.text for line in found if hides(line) is None]
+        kept = [line.text for line in found if muted_by(line, self._model, self._users) is None]
         self.hidden += not kept
         return "\n".join(kept) if kept else None
 
@@ -88,8 +96,8 @@ def _lines(folder: RunFolder, shown: _Shown, follow: bool, count: int | None) ->
         ended = run.ended or not follow
         for after, raw in forwards(fd, at, partial=ended):
             at = after
-            if (text := shown(raw)) is not None:
-                output.data(text)
+            if (line := shown(raw)) is not None:
+                output.data(line)
         if ended:
             return
         time.sleep(POLL_S)
