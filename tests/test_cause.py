@@ -179,6 +179,24 @@ def test_a_line_broken_by_a_paste_is_read_whole() -> None:
     assert "memory (8.72 GiB)" in found.cause.line
 
 
+def test_a_prefix_stands_once_before_a_line_broken_by_a_paste() -> None:
+    log = (
+        traceback(CORE, "ValueError: Free memory on")
+        + "\ndevice cuda:0 (3.22/4.0 GiB) on startup is less than desired GPU memory utilization (0.9,\n3.6 GiB)."
+    )
+    found = read(log)
+    assert found.cause is not None
+    assert "3.22 of 4.0 GiB, and 3.6 GiB were wanted" in found.cause.summary
+    assert found.cause.line.endswith("utilization (0.9, 3.6 GiB).")
+
+
+def test_a_bare_assertion_is_told_by_its_source_line() -> None:
+    log = traceback(CORE, "AssertionError").replace("raise Something(", "assert len(ids) == 3")
+    found = read(log)
+    assert found.cause is not None
+    assert found.cause.summary == "EngineCore died of AssertionError: assert len(ids) == 3"
+
+
 def test_a_worker_quoted_by_the_core_counts_less_than_its_own_line() -> None:
     quote = "RuntimeError: Worker failed with error 'HIP out of memory', please check the stack trace above"
     assert cause(traceback(worker(2), OOM) + "\n" + traceback(CORE, quote)) == worker(2) + OOM
@@ -197,6 +215,19 @@ def test_a_traceback_that_the_server_survives_is_no_failure(intro: str) -> None:
     found = read(f"{READY}\n{API}{intro}\n" + traceback(API, "VLLMValidationError: too many tokens", top="f"))
     assert not found.failed
     assert [problem.severity for problem in found.problems] == ["warning"]
+
+
+def test_a_group_of_exceptions_of_a_request_is_no_failure() -> None:
+    found = read(
+        READY
+        + "\nERROR:    Exception in ASGI application\n  + Exception Group Traceback (most recent call last):\n"
+        '  |   File "a.py", line 3, in f\n  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n'
+        "  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n"
+        '    |   File "b.py", line 3, in g\n    | RuntimeError: '
+        + OOM
+        + "\n    +------------------------------------"
+    )
+    assert not found.failed
 
 
 def test_an_error_record_of_a_request_is_no_failure() -> None:

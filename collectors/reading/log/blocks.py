@@ -9,7 +9,7 @@ import re
 from msgspec import Struct, structs
 
 from collectors.reading.log.lines import Line
-from collectors.reading.log.rules.failures import ENGINE_FILES, WHERE
+from collectors.reading.log.rules.failures import DETAIL, ENGINE_FILES, WHERE
 
 TRACEBACK = "Traceback (most recent call last)"
 # Printed before an un-headed traceback by uvicorn, asyncio, threading and logging: the process goes on.
@@ -123,10 +123,14 @@ def follows(block: Block, line: Line) -> Block | None:
     return structs.replace(block, junk=block.junk + 1) if block.junk < 3 and not _bar(msg) else None
 
 
-def wraps(block: Block) -> bool:
-    """Whether the exception's line was broken by a terminal's or a forum's width, and not by its author."""
-    first = block.exception.msg.rstrip() if block.exception else ""
-    return len(first) >= 40 and first[-1] not in ".:;!)" and not is_exception(block.tail[0], in_block=True)
+def wraps(block: Block, line: Line) -> bool:
+    """Whether `line` continues the exception's because a paste broke it at its width, not its author."""
+    first = block.exception
+    if first is None or is_exception(block.tail[0], in_block=True) or block.tail[0].startswith(DETAIL):
+        return False
+    if first.process or first.source:
+        return line.process is None and line.source is None
+    return len(first.text) >= 60 and first.text[-1] not in ".:;!)"
 
 
 def stale(block: Block, lineno: int) -> bool:

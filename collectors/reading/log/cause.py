@@ -115,6 +115,8 @@ class CauseFinder:
         near = line.lineno - lineno <= 4 and rank == (line.process, line.pid)
         begun = blocks.begins(line, text if near else "")
         if begun is not None:
+            if block is not None and block.survived:  # the next part of a group of exceptions
+                begun = structs.replace(begun, survived=True)
             self._keep(begun)
             if begun.headless and not self._memory.ready and blocks.engine_record(line):
                 self._memory.lost("traceback", line)
@@ -198,8 +200,15 @@ class CauseFinder:
             return
         for glue in (" ", ""):
             found = KINDS.find(glue.join((block.exception.msg, *block.tail))[:2000], block.where)
-            if found is not None and found.weight > suspect.weight:
-                whole = glue.join((suspect.line, *block.tail))[:2000] if blocks.wraps(block) else suspect.line
+            wraps = blocks.wraps(block, line)
+            more = (
+                found is not None
+                and wraps
+                and found.rule == suspect.rule
+                and found.summary != suspect.summary
+            )
+            if found is not None and (found.weight > suspect.weight or more):
+                whole = glue.join((block.exception.text, *block.tail))[:2000] if wraps else suspect.line
                 better = structs.replace(
                     suspect,
                     line=whole,

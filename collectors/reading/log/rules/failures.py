@@ -138,7 +138,7 @@ WHERE = (
     ("init_device", "init"),
     ("load_model", "load"),
     ("profile_run", "profile"),
-    ("capture_model", "capture"),
+    ("capture", "capture"),
     ("compile_fx", "compile"),
     ("aot_compile", "compile"),
     ("generate_and_run_autotune_block", "compile"),

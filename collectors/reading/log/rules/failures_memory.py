@@ -2,7 +2,10 @@
 
 from collectors.reading.log.rules.failure import DEATH, VAGUE, Failure
 
-_LESS = "lower --gpu-memory-utilization or --max-num-batched-tokens, which leaves room for the peak"
+_LESS = (
+    "lower --gpu-memory-utilization (SGLang: --mem-fraction-static) or --max-num-batched-tokens, "
+    "which leaves room for the peak"
+)
 _BIGGER = "spread it over more GPUs (--tensor-parallel-size), or use quantised weights or a smaller model"
 
 MEMORY = (
@@ -226,8 +229,8 @@ MEMORY = (
     Failure(
         "killed-by-system",
         ("Killed", "status=9/KILL", "Bus error"),
-        r"(?P<what>Killed|Bus error)|status=9/KILL",
-        "The server was killed from outside (signal 9), or by a fault on shared memory. {what}",
+        r"Killed|Bus error|status=9/KILL",
+        "The server was killed from outside (signal 9), or by a fault on shared memory.",
         hint="most often the kernel's OOM killer: see dmesg and the container's memory limit; a bus error means "
         "that /dev/shm is full (docker: --shm-size)",
         weight=75,
