@@ -21,7 +21,7 @@ class Owner(NamedTuple):
 
 def who(server_port: int, client_port: int | None, tree: frozenset[int]) -> Owner:
     """Who holds the server's end of our connection from `client_port`, or the listening socket where that is
-    not to be seen. Looks through /proc/*/fd: blocking, 1 ms on a small box, 100 ms on a large one."""
+    not to be seen. Looks through /proc/*/fd: blocking, 7 ms with 90 processes."""
     rows = list(_rows(server_port))
     inodes = {r.inode for r in rows if r.state == _ESTABLISHED and r.peer == client_port and r.inode}
     inodes = inodes or {r.inode for r in rows if r.state == _LISTEN and r.inode}
