@@ -1,28 +1,34 @@
-"""Bounded series of (t, value) with a span that grows: when full, every second point goes and the grain doubles."""
+"""Bounded series of (t, value): the newest points as they came, the older ones at a grain that grows with their span.
+
+So a plot of the last minutes is sharp after a day too, and the day is still there.
+"""
 
 from msgspec import Struct
 
+Point = tuple[float, float | None]
+
 
 class Ring(Struct, frozen=True, array_like=True):
-    """At most `size` points over the whole time seen; the newest is always kept as it was.
+    """At most `size` points; the newest half is never thinned, the older ones are `grain` seconds apart.
 
-    A None value is a gap (nothing was known then); plots leave it empty.
+    A None value is a gap (nothing was known then); plots leave it empty, and thinning keeps it.
     """
 
     size: int
-    grain: float = 0.0  # points closer to the one before than this replace it
-    points: tuple[tuple[float, float | None], ...] = ()
+    grain: float = 0.0
+    points: tuple[Point, ...] = ()
 
     def add(self, t: float, value: float | None) -> "Ring":
-        points = self.points
-        if len(points) > 1 and value is not None and t - points[-2][0] < self.grain:
-            points = points[:-1]
-        points = (*points, (round(t, 3), value))
+        points = (*self.points, (round(t, 3), value))
         if len(points) <= self.size:
             return Ring(self.size, self.grain, points)
-        span = points[-1][0] - points[0][0]
-        thinned = points[:-1:2] + points[-1:]
-        return Ring(self.size, max(self.grain * 2, span / self.size * 2), thinned)
+        older, newest = points[: -self.size // 2], points[-self.size // 2 :]
+        room = self.size // 4
+        grain = max(self.grain, (older[-1][0] - older[0][0]) / (room - 1))
+        kept = _thinned(older, grain, gaps=True)
+        if len(kept) > room:  # more gaps than there is room for
+            kept = _thinned(older, grain, gaps=False)[-room:]
+        return Ring(self.size, grain, (*kept, *newest))
 
     def since(self, t: float) -> tuple[tuple[float, float | None], ...]:
         return tuple(p for p in self.points if p[0] >= t)
@@ -37,3 +43,13 @@ class Ring(Struct, frozen=True, array_like=True):
     @property
     def last(self) -> float | None:
         return self.points[-1][1] if self.points else None
+
+
+def _thinned(points: tuple[Point, ...], grain: float, *, gaps: bool) -> tuple[Point, ...]:
+    """Points at least `grain` apart; with `gaps` also those where known turns to unknown or back."""
+    kept = [points[0]]
+    for point in points[1:]:
+        turns = (point[1] is None) != (kept[-1][1] is None)
+        if point[0] - kept[-1][0] >= grain or (gaps and turns):
+            kept.append(point)
+    return tuple(kept)
