@@ -24,7 +24,8 @@ class Ring(Struct, frozen=True, array_like=True):
             return Ring(self.size, self.grain, points)
         older, newest = points[: -self.size // 2], points[-self.size // 2 :]
         room = self.size // 4
-        grain = max(self.grain, (older[-1][0] - older[0][0]) / (room - 1))
+        least = (older[-1][0] - older[0][0]) / (room - 1)
+        grain = self.grain if self.grain >= least else max(2 * self.grain, least)
         kept = _thinned(older, grain, gaps=True)
         if len(kept) > room:  # more gaps than there is room for
             kept = _thinned(older, grain, gaps=False)[-room:]
