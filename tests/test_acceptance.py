@@ -19,7 +19,8 @@ C1_TOKENS = 3072  # 12 requests of 256
 
 def replayed(run: str) -> tuple[Figures, Figures]:
     """The figures of the benchmarks at concurrency 1 and 8: the two stretches in which the server worked."""
-    table, state, found = SeriesTable(), ServingState(), []
+    table, state = SeriesTable(), ServingState()
+    found: list[Figures] = []
     for line in (RECORDINGS / run / "metrics.jsonl").read_text().splitlines():
         t, samples = json.loads(line)
         for event in table.changes(t, scan("\n".join(samples) + "\n"), 1, exact=False):

@@ -128,15 +128,16 @@ def _of_part(window: Totals, slots: tuple[Slot | None, ...], whole: bool) -> Fig
 
 
 def _speed(window: Totals, generated: float | None, whole: bool) -> float | None:
-    """Tokens a second over intervals that were busy throughout; where there is none, over the active ones.
+    """Tokens a second over the intervals that were busy throughout, but never below what the active time proves.
 
-    The intervals in which work began or ended are left out with their tokens: at one scrape a second they
-    would count up to 2 s of idleness (in recording h200-good, whose first benchmark lasts 6.93 s, more than
-    a tenth).
+    The intervals in which work began or ended are left out with their tokens: at one scrape a second they would
+    count up to 2 s of idleness (in recording h200-good, whose first benchmark lasts 6.93 s, more than a tenth).
+    All tokens over all active time are a lower bound, the better one where few intervals were busy throughout.
     """
+    proven = _per(generated, window.active) if generated else None
     if whole and window.busy > 0:
-        return window.busy_tokens / window.busy
-    return _per(generated, window.active) if generated else None
+        return max(window.busy_tokens / window.busy, proven or 0.0) or None
+    return proven
 
 
 def _conditional(at: list[float], drafts: float | None) -> tuple[float | None, ...]:
