@@ -33,7 +33,7 @@ def command(
     name: str | None,
     no_screen: bool,
     argv: tuple[str, ...],
-) -> None:
+) -> int:
     r"""Watch a run, or a server that specwatch did not start.
 
     RUN is an id, the beginning of one, a name, or nothing: the newest run on this host. A server of somebody
@@ -70,11 +70,11 @@ def command(
         _go_on(folder)
     if no_screen:
         output.data(folder.id)
-        return
+        return 0
     _take_terminal()
     from tui.app import run_app
 
-    run_app(folder)
+    return run_app(folder)
 
 
 def _foreign(options: dict[str, Any], wanted: foreign.Target) -> RunFolder:
