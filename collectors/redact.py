@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _ENDINGS = ("KEY", "KEYS", "TOKEN", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS")
-_SHORTEST = 6  # what is shorter is hidden where it stands, but not looked for elsewhere: it would hit innocent text
+_SHORTEST = (
+    6  # what is shorter is hidden where it stands, but not looked for elsewhere: it would hit innocent text
+)
 _PLAIN = re.compile(r"(?i)true|false|none|null|auto|on|off|yes|no|[\d.]*")
 _USERINFO = re.compile(r"\w://[^/@\s:]*:([^/@\s]+)@")
 _VARIABLE = {"api-key": "VLLM_API_KEY", "hf-token": "HF_TOKEN"}  # what engine and hub read themselves

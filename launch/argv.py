@@ -11,7 +11,7 @@ _EVERYWHERE = ("", "0.0.0.0", "::")
 
 
 def engine_of(argv: Sequence[str]) -> str | None:
-    """"vllm", "sglang", or None for a command that is neither's by name."""
+    """ "vllm", "sglang", or None for a command that is neither's by name."""
     for word in argv[:4]:
         name = os.path.basename(word).partition(".")[0]
         if name in DEFAULT_PORT:

@@ -1,13 +1,13 @@
 """The user's configuration: profiles, noise, hooks. TOML in, frozen values out; what is wrong is named.
 
-    [profile.base]
-    command = ["vllm", "serve", "MODEL"]
-    flags = { tensor-parallel-size = 8, enable-expert-parallel = true }
-    env = { VLLM_LOG_STATS_INTERVAL = "2" }
+[profile.base]
+command = ["vllm", "serve", "MODEL"]
+flags = { tensor-parallel-size = 8, enable-expert-parallel = true }
+env = { VLLM_LOG_STATS_INTERVAL = "2" }
 
-    [profile.eagle3]
-    extends = "base"
-    flags.speculative-config = { method = "eagle3", model = "DRAFTER", num_speculative_tokens = 3 }
+[profile.eagle3]
+extends = "base"
+flags.speculative-config = { method = "eagle3", model = "DRAFTER", num_speculative_tokens = 3 }
 """
 
 import json
@@ -35,7 +35,10 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extends: str | None = None
 
     def argv(self) -> tuple[str, ...]:
-        return (*self.command, *(word for name, value in self.flags.items() for word in flag_words(name, value)))
+        return (
+            *self.command,
+            *(word for name, value in self.flags.items() for word in flag_words(name, value)),
+        )
 
 
 class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -129,7 +132,9 @@ def _checked(path: Path, tables: dict[str, Any]) -> Config:
     try:
         config = msgspec.convert({**tables, "profile": merged, "path": path}, type=Config)
     except msgspec.ValidationError as error:
-        raise SpecwatchError(f"{path}: {error}", "`specwatch launch --help` shows what a profile holds") from error
+        raise SpecwatchError(
+            f"{path}: {error}", "`specwatch launch --help` shows what a profile holds"
+        ) from error
     for noise in config.noise:
         try:
             re.compile(noise.pattern)
@@ -145,7 +150,9 @@ def _tables_of(path: Path, tables: dict[str, Any], key: str, *, nested: bool = T
     found: dict[str, Any] = tables.get(key, {})
     bad = not isinstance(found, dict) or (nested and not all(isinstance(v, dict) for v in found.values()))
     if bad:
-        raise SpecwatchError(f"{path}: `{key}` is no table", f"such as [{key}.NAME]" if nested else f"such as [{key}]")
+        raise SpecwatchError(
+            f"{path}: `{key}` is no table", f"such as [{key}.NAME]" if nested else f"such as [{key}]"
+        )
     return found
 
 
@@ -153,7 +160,8 @@ def _known(path: Path, where: str, table: dict[str, Any], known: Any) -> None:
     for key in table:
         if key not in known:
             raise SpecwatchError(
-                f"{path}: `{where}{key}` is unknown", _nearest(key, known) or f"known here: {', '.join(known)}"
+                f"{path}: `{where}{key}` is unknown",
+                _nearest(key, known) or f"known here: {', '.join(known)}",
             )
 
 

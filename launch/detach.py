@@ -38,7 +38,9 @@ def start(
     from_keeper, answer = os.pipe()
     # -S -E: no site-packages, no PYTHON* of the user's: 8.6 MB instead of 15, and nothing but the library.
     command = [*prefix, sys.executable, "-S", "-E", str(Path(keeper.__file__))]
-    ours = {k: v for k, v in os.environ.items() if k != "SPECWATCH_RUN"} | {"SPECWATCH_SECRETS": json.dumps(secrets)}
+    ours = {k: v for k, v in os.environ.items() if k != "SPECWATCH_RUN"} | {
+        "SPECWATCH_SECRETS": json.dumps(secrets)
+    }
     prctl = ctypes.CDLL(
         None, use_errno=True
     ).prctl  # looked up here: between fork and exec as little as can be

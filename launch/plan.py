@@ -1,5 +1,6 @@
 """What is to be started: the user's argv and environment, resolved but never added to; and what run.json says of it."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -24,8 +25,10 @@ from launch.modelfacts import ModelFacts
 from launch.patches import environment as patching
 
 # The part of the environment that decides how a server behaves and that run.json tells; restart sets it again.
-CHOSEN = re.compile(r"(VLLM|SGLANG|SGL|CUDA|NVIDIA|NCCL|HF|HUGGING_FACE|TRANSFORMERS|TORCH|PYTORCH|OMP|TQDM|RAY|UCX|"
-                    r"GLOO|TRITON|FLASHINFER|LD|PYTHON|NO_COLOR|FORCE_COLOR|SLOWLOAD|HIP|ROCR|ASCEND)(_|$)")  # fmt: skip
+CHOSEN = re.compile(
+    r"(VLLM|SGLANG|SGL|CUDA|NVIDIA|NCCL|HF|HUGGING_FACE|TRANSFORMERS|TORCH|PYTORCH|TORCHINDUCTOR|OMP|TQDM|RAY|UCX|GLOO"
+    r"|TRITON|FLASHINFER|DG|LD|HIP|ROCR|ASCEND|SLOWLOAD)_|PYTHON|NO_COLOR$|FORCE_COLOR$"
+)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,16 +58,18 @@ def make(
     profile_name: str | None = None,
     name: str | None = None,
     patches: Sequence[str] = (),
+    cwd: str = ".",
 ) -> Plan:
     """Raises SpecwatchError where there is no command, or none that can be executed."""
     profile = profile or Profile()
     if not argv:
         raise SpecwatchError(
-            "there is no command to launch", "`specwatch launch -- vllm serve MODEL`, or a profile with a `command`"
+            "there is no command to launch",
+            "`specwatch launch -- vllm serve MODEL`, or a profile with a `command`",
         )
     whole = _environment(env, profile)
     engine = profile.engine or words.engine_of(argv)
-    program = executable(argv[0], whole.get("PATH", os.defpath))
+    program = executable(argv[0], whole.get("PATH", os.defpath), cwd)
     bound = words.address(argv, engine)
     model = words.model_of(argv)
     wanted = tuple(dict.fromkeys((*profile.patches, *patches)))
@@ -95,13 +100,17 @@ def _environment(env: Mapping[str, str], profile: Profile) -> dict[str, str]:
     return whole
 
 
-def executable(word: str, path: str) -> str:
-    """The file that a shell would execute for `word`. SpecwatchError says why there is none."""
+def executable(word: str, path: str, cwd: str = ".") -> str:
+    """The file that a shell in `cwd` would execute for `word`. SpecwatchError says why there is none."""
+    if "/" in word:
+        word = os.path.join(os.path.abspath(cwd), word)
     if found := shutil.which(word, path=path):
         return os.path.abspath(found)
     if "/" not in word:
-        hint = "activate the environment that it is installed in, or give its path" if word in ("vllm", "sglang") else ""
-        raise SpecwatchError(f"there is no `{word}` on PATH", hint or "is it spelt right?")
+        raise SpecwatchError(
+            f"there is no `{word}` on PATH",
+            "activate the environment that it is installed in, or give its path",
+        )
     if not os.path.exists(word):
         raise SpecwatchError(f"there is no command {word}", "is the path right?")
     if os.path.isdir(word):
@@ -180,8 +189,6 @@ def _versions(plan: Plan) -> dict[str, str]:
     said = {"python": sys.version.split()[0]}
     if plan.version is not None:
         said[plan.engine or "vllm"] = plan.version
-    try:
+    with contextlib.suppress(PackageNotFoundError):  # a bare checkout
         said["specwatch"] = version("specwatch")
-    except PackageNotFoundError:  # a bare checkout
-        pass
     return said

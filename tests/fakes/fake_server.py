@@ -17,7 +17,11 @@ from pathlib import Path
 
 class Answers(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        body = b'vllm:generation_tokens_total{engine="0",model_name="m"} 0.0\n' if self.path == "/metrics" else b""
+        body = (
+            b'vllm:generation_tokens_total{engine="0",model_name="m"} 0.0\n'
+            if self.path == "/metrics"
+            else b""
+        )
         self.send_response(200 if self.path in ("/health", "/metrics") else 404)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -42,7 +46,9 @@ def main() -> None:
     parser.add_argument("--dump-env", type=Path)
     options, _ = parser.parse_known_args()
     if options.dump_env:
-        options.dump_env.write_text(json.dumps({"env": dict(os.environ), "argv": sys.argv, "cwd": os.getcwd()}))
+        options.dump_env.write_text(
+            json.dumps({"env": dict(os.environ), "argv": sys.argv, "cwd": os.getcwd()})
+        )
     say("[api_server.py:1] vLLM API server version 0.32.0")
     for _ in range(options.children):
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])

@@ -1,0 +1,183 @@
+"""Ends a server of ours: proves that a process is the run's, signals it, and sees that nothing of it is left."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import msgspec
+
+from collectors.errors import ExitCode, SpecwatchError
+from collectors.record import inbox, runs
+from collectors.record.folder import RunFolder, RunInfo
+from collectors.sources.ownership import name_of
+from collectors.sources.tree import Stat, Tree, stat
+from launch import holders, output
+
+POLL_S = 0.1
+KILLED_S = 10.0  # a SIGKILLed process that holds GPU memory takes seconds to be gone
+RECORDED_S = 10.0  # the recorder drains the log, then writes Exit
+GPU_FREED_S = 5.0  # NVML goes on naming a process for a moment
+
+
+class _Server(msgspec.Struct, frozen=True):
+    """server.json."""
+
+    pid: int
+    start: int
+
+
+def one_living(state: Path) -> RunFolder:
+    """The only run that lives on this host: what `stop` without RUN means. SpecwatchError for none or several."""
+    found = holders.living(state)
+    if len(found) == 1:
+        return found[0][0]
+    if not found:
+        raise SpecwatchError("no run lives on this host", "`specwatch runs` lists them", ExitCode.NO_SUCH_RUN)
+    listed = ", ".join(f"{folder.id} ({info.facts.name})" for folder, info in found[:5])
+    raise SpecwatchError(f"{len(found)} runs live on this host: {listed}", "name the one to be stopped")
+
+
+def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> str:
+    """Stop the run's server; what was seen afterwards, in one sentence. SpecwatchError when something is left."""
+    info = folder.info()
+    _check_ours(info)
+    tree = Tree(info.facts.id)
+    tree.scan()
+    pids = set(tree.pids)
+    if not pids:
+        return f"{folder.id} ended before; {_left_behind(info, pids)}"
+    # Before the signal: the end that follows was asked for, and is no failure.
+    with contextlib.suppress(SpecwatchError):  # a full disk is no reason to let a server run
+        inbox.post(folder, "stop", label=by)
+    began = time.monotonic()
+    if (server := _server(folder)) is not None:
+        _signal(server.pid, server.start, signal.SIGTERM)
+    else:  # its first process is gone: Engine and Workers of a killed API server are asked themselves
+        _signal_all(tree.living(), signal.SIGTERM)
+    output.say(f"asked {info.facts.name} ({folder.id}) to stop")
+    left = _wait_gone(tree, pids, timeout)
+    if left and kill:
+        output.say(f"{len(left)} processes live on after {timeout:.0f} s: killed")
+        _signal_all(left, signal.SIGKILL)
+        left = _wait_gone(tree, pids, KILLED_S, kill_new=True)
+    if left:
+        names = ", ".join(f"{s.name} (pid {pid})" for pid, s in sorted(left.items()))
+        raise SpecwatchError(
+            f"after {time.monotonic() - began:.0f} s there are still {names}",
+            "nothing can end a process that the kernel holds (state D): see `dmesg`"
+            if kill
+            else f"`specwatch stop {folder.id} --kill` ends them, or wait longer with --timeout",
+            ExitCode.TIMED_OUT,
+        )
+    seen = _left_behind(info, pids)
+    _wait_recorded(folder)
+    return f"{folder.id} stopped after {time.monotonic() - began:.1f} s; {seen}"
+
+
+def _check_ours(info: RunInfo) -> None:
+    if info.facts.foreign:
+        raise SpecwatchError(
+            f"specwatch did not start {info.facts.name or info.facts.id}: it only watches it",
+            f"`kill {info.foreign_pid}` asks it to stop"
+            if info.foreign_pid
+            else "stop it where it was started",
+        )
+    here = os.uname().nodename
+    if info.host != here:
+        raise SpecwatchError(
+            f"the run is on {info.host}, this is {here}", f"`ssh {info.host} specwatch stop …`"
+        )
+    if info.pid_namespace != os.readlink("/proc/self/ns/pid"):
+        raise SpecwatchError("the run is in another container of this host", "stop it from there")
+
+
+def _server(folder: RunFolder) -> _Server | None:
+    """The first process, if it still is the one that the keeper started."""
+    try:
+        server = msgspec.json.decode(folder.server_json.read_bytes(), type=_Server)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    now = stat(server.pid)
+    same = now is not None and now.start == server.start and now.state != "Z"
+    return server if same and holders.run_of(server.pid) == folder.id else None
+
+
+def _signal(pid: int, start: int, number: signal.Signals) -> None:
+    """Through a pidfd: between look and signal the number cannot become another process's."""
+    with contextlib.suppress(ProcessLookupError):
+        fd = os.pidfd_open(pid)
+        try:
+            now = stat(pid)
+            if now is not None and now.start == start:
+                signal.pidfd_send_signal(fd, number)
+        finally:
+            os.close(fd)
+
+
+def _signal_all(living: dict[int, Stat], number: signal.Signals) -> None:
+    for pid, seen in living.items():
+        _signal(pid, seen.start, number)
+
+
+def _wait_gone(tree: Tree, pids: set[int], seconds: float, *, kill_new: bool = False) -> dict[int, Stat]:
+    """What still lives when the time is over; `pids` gathers all that were ever seen."""
+    deadline = time.monotonic() + seconds
+    while True:
+        left = tree.living()
+        if not left:
+            tree.scan()  # what was born since the last look
+            pids |= tree.pids
+            left = tree.living()
+        if not left or time.monotonic() >= deadline:
+            return left
+        if kill_new:
+            _signal_all(left, signal.SIGKILL)
+        time.sleep(POLL_S)
+
+
+def _left_behind(info: RunInfo, pids: set[int]) -> str:
+    """The sentence about port and GPUs; SpecwatchError when memory of a GPU is still held by the run."""
+    seen = ["no process of it is left"]
+    port = int(info.url.rpartition(":")[2]) if info.url and info.url.rpartition(":")[2].isdecimal() else None
+    if port is not None:
+        holder = holders.listener(port)
+        named = (
+            f"port {port} is now held by {name_of(holder)} (pid {holder})"
+            if holder
+            else f"port {port} is free"
+        )
+        seen.append(named)
+    deadline = time.monotonic() + GPU_FREED_S
+    while cards := holders.cards():
+        held = [card.index for card in cards if pids & set(card.pids)]
+        if not held:
+            seen.append("it holds no GPU memory")
+            break
+        if time.monotonic() > deadline:
+            gpus = ", ".join(map(str, held))
+            raise SpecwatchError(
+                f"its processes are gone, but the driver still counts their memory on GPU {gpus}",
+                "`nvidia-smi` shows it; it may be freed in a moment",
+                ExitCode.TIMED_OUT,
+            )
+        time.sleep(0.5)
+    return ", ".join(seen)
+
+
+def _wait_recorded(folder: RunFolder) -> None:
+    """So that `status` right after this tells of the end."""
+    deadline = time.monotonic() + RECORDED_S
+    while (folder.keeper_lives() or folder.recorder_lives()) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+
+
+def lives(folder: RunFolder) -> bool:
+    tree = Tree(folder.id)
+    tree.scan()
+    return bool(tree.pids)
+
+
+def find(state: Path, spec: str | None) -> RunFolder:
+    return runs.find(state, spec) if spec else one_living(state)
