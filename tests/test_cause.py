@@ -103,6 +103,14 @@ def test_only_echoes_in_view_is_a_failure_without_a_cause() -> None:
     assert ECHO in found.problems[0].line
 
 
+def test_an_echo_with_an_exit_code_is_a_trace_and_the_cause_still_not_in_view() -> None:
+    log = traceback(API, ECHO.replace("{}", "{'EngineCore_DP0': -9}"), top="<module>")
+    found = read(log)
+    assert found.cause is not None
+    assert (found.failed, found.in_view, found.cause.rule) == (True, False, "killed-engine")
+    assert cause(traceback(CORE, "KeyError: 'x'") + "\n" + log).endswith("KeyError: 'x'")
+
+
 def test_a_traceback_cut_off_before_its_exception_is_no_cause() -> None:
     found = read("\n".join(start_failure("ValueError: never seen").split("\n")[:5]))
     assert (found.failed, found.cause, found.in_view) == (True, None, False)

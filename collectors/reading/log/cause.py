@@ -88,11 +88,6 @@ class CauseFinder:
         """A process of the server is known to be lost: what the others still say changes nothing."""
         return self._memory.fatal is not None
 
-    @property
-    def lost(self) -> bool:
-        """The server is dead: what its other processes still print changes nothing."""
-        return self._memory.fatal is not None
-
     def see(self, line: Line) -> bool:
         """True: the line is a part of a failure's story, which `conclude` tells; nobody else need show it."""
         self._queue_full(line)

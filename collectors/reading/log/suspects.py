@@ -7,7 +7,7 @@ from msgspec import Struct
 from collectors.reading.log.blocks import Block
 from collectors.reading.log.lines import Line
 from collectors.reading.log.parts import Problem
-from collectors.reading.log.rules.failure import GENERIC, HOLLOW
+from collectors.reading.log.rules.failure import GENERIC, HOLLOW, TRACE
 from collectors.reading.log.rules.failures import ECHO, KINDS, QUOTE
 
 Rank = tuple[str | None, int | None]  # process and pid, as the prefix names them
@@ -77,7 +77,7 @@ def suspect_of(line: Line, block: Block | None) -> Suspect:
     if quote is not None:  # the core repeats a worker's words: worth less than the worker's own line
         found = KINDS.find(quote["what"], where)
         weight = (found.weight if found else GENERIC) - 1
-    elif ECHO.search(msg):
+    elif ECHO.search(msg) and (found is None or found.weight != TRACE):
         found, weight = None, 0
     elif found is not None:
         weight = found.weight

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from collectors.reading.log.rules.failure import Matcher
 from collectors.reading.log.rules.failures_config import CONFIG
+from collectors.reading.log.rules.failures_death import DEATHS
 from collectors.reading.log.rules.failures_distributed import DISTRIBUTED
 from collectors.reading.log.rules.failures_drafter import DRAFTER
 from collectors.reading.log.rules.failures_hub import HUB
@@ -13,7 +14,7 @@ from collectors.reading.log.rules.failures_memory import MEMORY
 from collectors.reading.log.rules.failures_runtime import RUNTIME
 from collectors.reading.log.rules.failures_weights import WEIGHTS
 
-FAILURES = MEMORY + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME
+FAILURES = MEMORY + DEATHS + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME
 KINDS = Matcher(FAILURES)
 
 # Exceptions that repeat or follow a failure which another line names: never the cause.
@@ -56,7 +57,7 @@ FATAL = (
     Fatal("core-start", "EngineCore failed to start"),
     Fatal("core-fatal", "EngineCore encountered a fatal error"),
     Fatal("core-exception", "EngineCore hit an exception"),
-    Fatal("core-wrapper", "Engine core initialization failed"),
+    Fatal("core-wrapper", "Engine core initialization failed", names=True),
     Fatal("v0-start", "Engine process failed to start"),
     Fatal("engine-dead", "EngineDeadError", soft=True),
     Fatal("engine-issue", "EngineCore encountered an issue", soft=True),
