@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from collectors.sources.foreign import ForeignLog
 from collectors.sources.logtail import Tail
+from collectors.sources.wake import Wake
 from tests.run_folders import until
 
 
@@ -160,3 +161,29 @@ def test_a_full_disk_holds_the_copy_up_and_loses_nothing(
     full[0] = False
     until(lambda: out.stat().st_size == 1000)
     end(log)
+
+
+def test_a_quiet_file_wakes_at_its_first_change_and_once_only(tmp_path: Path) -> None:
+    log, beside = tmp_path / "server.log", tmp_path / "record.jsonl"
+    log.touch()
+    woken: list[float] = []
+    wake = Wake(log, lambda: woken.append(time.monotonic()))
+    wake.arm()
+    try:
+        time.sleep(0.2)  # the watch's thread starts
+        beside.write_bytes(b"x")
+        time.sleep(0.2)
+        assert not woken, "the recorder's own writes beside it wake nobody"
+        began = time.monotonic()
+        with log.open("ab") as file:
+            file.write(b"x")
+        until(lambda: woken, 5)
+        assert woken[0] - began < 1.0
+        wake.disarm()
+        count = len(woken)
+        with log.open("ab") as file:
+            file.write(b"x")
+        time.sleep(0.2)
+        assert len(woken) == count
+    finally:
+        wake.stop()

@@ -66,7 +66,7 @@ class Recorder:
             return
         loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
-        self._wake = Wake(self.folder.path, lambda: loop.call_soon_threadsafe(self._news.set))
+        self._wake = Wake(self.folder.server_log, lambda: loop.call_soon_threadsafe(self._news.set))
         self._begin()
         leave = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):

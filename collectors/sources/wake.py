@@ -5,6 +5,7 @@ log of 10,000 lines/s. inotify misses network file systems, so the poll stays th
 """
 
 import contextlib
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,14 @@ QUIET_S = 2.0
 
 
 class Wake(FileSystemEventHandler):
-    """Calls `wake` (from a thread of its own) at the first change in `folder` after `arm`."""
+    """Calls `wake` (from a thread of its own) at the first change of the file at `path` after `arm`.
 
-    def __init__(self, folder: Path, wake: Callable[[], object]) -> None:
-        self._folder = str(folder)
+    The file and not its folder is watched: the recorder's own writes beside it would wake it all the time.
+    """
+
+    def __init__(self, path: Path, wake: Callable[[], object]) -> None:
+        logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # tells every disarming on stderr
+        self._path = path
         self._wake = wake
         self._armed: Any = None
         self._observer: Any = Observer()
@@ -30,9 +35,9 @@ class Wake(FileSystemEventHandler):
             self._works = True
 
     def arm(self) -> None:
-        if self._works and self._armed is None:
+        if self._works and self._armed is None and self._path.exists():
             try:
-                self._armed = self._observer.schedule(self, self._folder)
+                self._armed = self._observer.schedule(self, str(self._path))
             except OSError:
                 self._works = False
 
@@ -43,7 +48,7 @@ class Wake(FileSystemEventHandler):
             self._armed = None
 
     def dispatch(self, event: Any) -> None:
-        if event.event_type in ("modified", "created", "moved"):
+        if event.event_type == "modified":
             self._wake()
 
     def stop(self) -> None:
