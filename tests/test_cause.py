@@ -222,7 +222,17 @@ def test_a_worker_quoted_by_the_core_counts_less_than_its_own_line() -> None:
 def test_a_traceback_that_the_server_survives_is_no_failure(intro: str) -> None:
     found = read(f"{READY}\n{API}{intro}\n" + traceback(API, "VLLMValidationError: too many tokens", top="f"))
     assert not found.failed
-    assert [problem.severity for problem in found.problems] == ["warning"]
+    assert found.problems == ()
+
+
+def test_a_request_that_the_server_itself_could_not_answer_is_a_warning() -> None:
+    asgi = f"{READY}\n{API}ERROR:    Exception in ASGI application\n" + traceback(API, "KeyError: 'usage'")
+    found = read(asgi + "\n" + asgi)
+    assert not found.failed
+    assert [(problem.severity, problem.rule, problem.count) for problem in found.problems] == [
+        ("warning", "request-error", 2)
+    ]
+    assert found.problems[0].line.endswith("KeyError: 'usage'")
 
 
 def test_a_group_of_exceptions_of_a_request_is_no_failure() -> None:

@@ -52,7 +52,7 @@ class Block(Struct, frozen=True):
     process: str | None = None
     pid: int | None = None
     source: str = ""  # the file that logged it; "" for one written straight to stderr
-    survived: bool = False  # the line before it says that the process goes on
+    survived: str = ""  # the words before it that say that the process goes on
     ends: str = ""  # "main", "child": its first frame is the top of such a process
     headless: bool = False  # its beginning is not in view
     frames: int = 0
@@ -73,8 +73,9 @@ def is_exception(msg: str, in_block: bool) -> bool:
     return (_IN_BLOCK if in_block else _ALONE).match(msg) is not None
 
 
-def survives(msg: str) -> bool:
-    return any(words in msg for words in _SURVIVED)
+def survives(msg: str) -> str:
+    """The words of `msg` after which a traceback is no end; "" when it has none."""
+    return next((words for words in _SURVIVED if words in msg), "")
 
 
 def begins(line: Line, intro: str) -> Block | None:

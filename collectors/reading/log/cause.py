@@ -16,6 +16,7 @@ from collectors.reading.log.lines import Line
 from collectors.reading.log.memory import Memory
 from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE
 from collectors.reading.log.rules.failures import (
+    CLIENT,
     DETAIL,
     ENGINE_FILES,
     FATAL,
@@ -116,14 +117,13 @@ class CauseFinder:
         begun = blocks.begins(line, text if near else "")
         if begun is not None:
             if block is not None and block.survived:  # the next part of a group of exceptions
-                begun = structs.replace(begun, survived=True)
+                begun = structs.replace(begun, survived=block.survived)
             self._keep(begun)
             if begun.headless and not self._memory.ready and blocks.engine_record(line):
                 self._memory.lost("traceback", line)
             return _Is.WORDS
         if blocks.survives(line.msg):
             self._intro = (line.msg[:200], line.lineno, (line.process, line.pid))
-            self._memory.note(line, "request-error", "warning", None)
             return _Is.WORDS
         return _Is.OTHER
 
@@ -157,6 +157,8 @@ class CauseFinder:
             self._memory.stops()
             return block
         if block.survived or (block.source and block.source not in SUSPECT_FILES):
+            if "ASGI" in block.survived and not CLIENT.search(line.msg):
+                self._memory.note(line, "request-error", "warning", None)
             return block
         suspect = suspect_of(line, block)
         previous = self._memory.suspects.get(block.fold)

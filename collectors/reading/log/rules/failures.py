@@ -31,6 +31,11 @@ ECHO = re.compile(
 # The engine core's echo of a worker's exception, with its words.
 QUOTE = re.compile(r"Worker failed with error '(?P<what>.*)', please check the stack trace above", re.DOTALL)
 
+# A client's mistake or absence, answered with a 4xx: no trouble of the server.
+CLIENT = re.compile(
+    r"ValidationError|BadRequest|maximum context length|HTTPException|ClientDisconnect|UnicodeDecode"
+)
+
 # Printed by the engine core each minute while a worker does not read its queue.
 HANG = "No available shared memory broadcast block found"
 
