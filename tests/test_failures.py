@@ -55,16 +55,13 @@ def test_every_line_that_must_be_seen_holds_a_needle() -> None:
 
 
 def test_a_hostile_text_costs_in_proportion_to_its_length() -> None:
-    """Ten times the length: a linear pattern costs ten times as much, a quadratic one a hundred times."""
+    """Ten times the length: a linear rule costs ten times as much, a quadratic one a hundred times (it was 48 ms)."""
 
     def cost(text: str) -> float:
-        return min(timeit.repeat(lambda: KINDS.find(text), number=3, repeat=5))
+        return min(timeit.repeat(lambda: KINDS.find(text), number=1, repeat=5))
 
-    for unit in (
-        "quantization not speculative draft model ",
-        "CUDA error: out of memory ",
-        "[(' File \"",
-        "a.b.",
-    ):
-        short, long = (unit * 400)[:200], (unit * 400)[:2000]
-        assert cost(long) < 60 * cost(short) + 1e-3, unit
+    needles = {
+        n for rule in FAILURES for n in ((rule.needle,) if isinstance(rule.needle, str) else rule.needle)
+    }
+    for unit in [*sorted(needles), "a.b.", "[(' File", "CUDA error: out of memory "]:
+        assert cost((unit * 2000)[:2000]) < 40 * cost((unit * 200)[:200]) + 0.008, unit

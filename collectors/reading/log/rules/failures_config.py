@@ -126,7 +126,7 @@ CONFIG = (
     Failure(
         "head-count",
         ("must be divisible by tensor parallel size", "not divisible by", "divisible by tp_size"),
-        r"(?P<what>[^:,]*(?:must be divisible by tensor parallel size \(\d+\)|is not divisible by \d+))",
+        r"(?P<what>[^:,]{0,120}(?:must be divisible by tensor parallel size \(\d+\)|is not divisible by \d+))",
         "The model cannot be split so: {what}.",
         hint="choose a --tensor-parallel-size that divides the number of attention heads",
         weight=86,

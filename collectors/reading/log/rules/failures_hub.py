@@ -140,7 +140,7 @@ HUB = (
         ("okenizer", "chat template"),
         r"(?P<what>Can't load tokenizer for '[^']+'|Couldn't instantiate the backend tokenizer"
         r"|Tokenizer class \w+ does not exist|Failed to load the tokenizer|Unable to load tokenizer"
-        r"|'?\w*Tokenizer\w*'? object has no attribute '\w+')",
+        r"|'\w{1,60}Tokenizer\w{0,40}' object has no attribute '\w{1,80}')",
         "The tokenizer cannot be loaded: {what}.",
         hint="check the tokenizer's files in the model's folder, and that the transformers version knows "
         "them "
