@@ -230,7 +230,7 @@ def test_a_request_that_the_server_itself_could_not_answer_is_a_warning() -> Non
     found = read(asgi + "\n" + asgi)
     assert not found.failed
     assert [(problem.severity, problem.rule, problem.count) for problem in found.problems] == [
-        ("warning", "request-error", 2)
+        ("warning", "survived", 2)
     ]
     assert found.problems[0].line.endswith("KeyError: 'usage'")
 
@@ -262,6 +262,7 @@ def test_a_running_engine_survives_a_worker_call_but_not_its_own_fatal_error() -
         + traceback(worker(0), "ValueError: no such LoRA")
     )
     assert not read(call).failed
+    assert [(p.severity, p.rule) for p in read(call).problems] == [("warning", "survived")]
     fatal = call + "\n" + CORE + "EngineCore encountered a fatal error.\n" + traceback(API, DEAD)
     assert cause(fatal).endswith("no such LoRA")
 

@@ -9,7 +9,7 @@ import re
 from msgspec import Struct, structs
 
 from collectors.reading.log.lines import Line
-from collectors.reading.log.rules.failures import DETAIL, ENGINE_FILES, WHERE
+from collectors.reading.log.rules.failures import CLIENT, DETAIL, ECHO, ENGINE_FILES, WHERE
 
 TRACEBACK = "Traceback (most recent call last)"
 # Printed before an un-headed traceback by uvicorn, asyncio, threading and logging: the process goes on.
@@ -21,6 +21,7 @@ _SURVIVED = (
     "exception was never retrieved",
     "--- Logging error ---",
 )
+_SILENT = ("Exception ignored in", "--- Logging error ---")
 _FRAME = re.compile(r'^\s*File "[^"]{1,400}", line \d+, in (?P<func>\S{1,100})')
 _GROUP = re.compile(r"^\s*(?:\| |\+-)[-+| ]*")  # an ExceptionGroup draws its parts as a tree
 _CHAIN = re.compile(r"^(?:During handling of the above exception|The above exception was the direct cause)")
@@ -76,6 +77,15 @@ def is_exception(msg: str, in_block: bool) -> bool:
 def survives(msg: str) -> str:
     """The words of `msg` after which a traceback is no end; "" when it has none."""
     return next((words for words in _SURVIVED if words in msg), "")
+
+
+def shrugs(block: Block, exception: str) -> bool:
+    """Whether what a process survived is nothing to tell: a client's mistake, or the interpreter's own end."""
+    return (
+        block.survived in _SILENT
+        or CLIENT.search(exception) is not None
+        or ECHO.search(exception) is not None
+    )
 
 
 def begins(line: Line, intro: str) -> Block | None:

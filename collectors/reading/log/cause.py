@@ -16,7 +16,6 @@ from collectors.reading.log.lines import Line
 from collectors.reading.log.memory import Memory
 from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE
 from collectors.reading.log.rules.failures import (
-    CLIENT,
     DETAIL,
     ENGINE_FILES,
     FATAL,
@@ -157,8 +156,8 @@ class CauseFinder:
             self._memory.stops()
             return block
         if block.survived or (block.source and block.source not in SUSPECT_FILES):
-            if "ASGI" in block.survived and not CLIENT.search(line.msg):
-                self._memory.note(line, "request-error", "warning", None)
+            if block.survived and not self._memory.stopped and not blocks.shrugs(block, line.msg):
+                self._memory.note(line, "survived", "warning", None)
             return block
         suspect = suspect_of(line, block)
         previous = self._memory.suspects.get(block.fold)
@@ -167,10 +166,11 @@ class CauseFinder:
             # of chained exceptions of one kind the last is meant for the user
             del self._memory.suspects[block.fold]
         block = structs.replace(block, fold=self._memory.add(suspect, line.msg))
-        self._judge(block, suspect, line)
+        if not self._judge(block, suspect, line) and suspect.weight > 0:
+            self._memory.note(line, "survived", "warning", None)
         return block
 
-    def _judge(self, block: Block, suspect: Suspect, line: Line) -> None:
+    def _judge(self, block: Block, suspect: Suspect, line: Line) -> bool:
         """Whether a traceback means that the server, or a process that it needs, is gone."""
         if block.source:
             fatal = block.source in ENGINE_FILES and not (
@@ -184,6 +184,7 @@ class CauseFinder:
             fatal = bool(block.ends) or headless or suspect.depth > 1 or sure
         if fatal:
             self._memory.lost("traceback", line)
+        return fatal
 
     def _more(self, block: Block, line: Line) -> None:
         """One more line of an exception's message: it may be the message itself, or what a rule knows."""

@@ -74,7 +74,8 @@ def _ended(exit: events.Exit, oom_kills: int | None) -> Fatal:  # noqa: A002
 
 def _failed(suspects: Suspects, fatal: Fatal, since: float, oom_kills: int | None) -> Conclusion:
     best = max(suspects.suspects.values(), key=lambda s: (s.weight, s.depth, -s.lineno), default=None)
-    survived = tuple(note for note in suspects.notes.values() if note.rule == "plugin-failed")
+    plugins = (note for note in suspects.notes.values() if note.rule == "plugin-failed")
+    survived = tuple(structs.replace(note, severity="warning") for note in plugins)
     if best is None:
         shown = Problem(
             severity="error",
@@ -84,6 +85,7 @@ def _failed(suspects: Suspects, fatal: Fatal, since: float, oom_kills: int | Non
             offset=fatal.offset,
             t=fatal.t,
             processes=(fatal.process,) if fatal.process else (),
+            advice=_oom(oom_kills) if oom_kills else None,
         )
         return Conclusion(True, since, None, False, (shown, *survived))
     in_view = best.weight not in SYMPTOMS
@@ -93,7 +95,7 @@ def _failed(suspects: Suspects, fatal: Fatal, since: float, oom_kills: int | Non
 def _cause(suspect: Suspect, oom_kills: int | None) -> Cause:
     hint, summary = suspect.hint, suspect.summary
     if oom_kills and suspect.rule in ("process-died", "killed-worker"):
-        hint = f"the OOM killer of its container struck {oom_kills} times: raise the container's memory limit"
+        hint = _oom(oom_kills)
     name = suspect.process or ""
     if suspect.rule and any(char.isdigit() for char in name):
         others = f" and {len(suspect.ranks) - 1} more" if len(suspect.ranks) > 1 else ""
@@ -108,6 +110,10 @@ def _cause(suspect: Suspect, oom_kills: int | None) -> Cause:
         rule=suspect.rule,
         at=suspect.t,
     )
+
+
+def _oom(kills: int) -> str:
+    return f"the OOM killer of its container struck {kills} times: raise the container's memory limit"
 
 
 def _problem(suspect: Suspect, severity: str) -> Problem:

@@ -82,7 +82,7 @@ FATAL = (
     Fatal("sgl-exception", " hit an exception: Traceback"),
     Fatal("sgl-quit", "Received sigquit from a child process", soft=True),
     Fatal("sgl-sigquit", "SIGQUIT received", soft=True),
-    Fatal("sgl-child", "crashed with exit code", soft=True),
+    Fatal("sgl-child", "crashed with exit code", soft=True, names=True),
     Fatal("sgl-warmup", "Initialization failed. warmup error"),
     Fatal("sgl-watchdog", "atchdog timeout (self.watchdog", names=True),
     Fatal("nccl-watchdog", "Watchdog caught collective operation timeout", names=True),

@@ -48,15 +48,17 @@ DEATHS = (
     ),
     Failure(
         "process-died",
-        ("died", "exited unexpectedly", "scheduler is dead"),
+        ("died", "exited unexpectedly", "scheduler is dead", "crashed with exit code"),
         r"(?:[Ww]orker proc|Worker|Engine core proc|Engine process|engine core)(?P<name>(?: [\w()-]+){0,4}?)"
-        r" (?:died|exited unexpectedly)|Rank (?P<rank>\d+) scheduler (?:died|is dead)",
-        "The process {name}{rank} vanished without a traceback: killed from outside, or a native crash.",
+        r" (?:died|exited unexpectedly)|Rank (?P<rank>\d+) scheduler (?:died|is dead)"
+        r"|Subprocess (?P<child>\S+) \(pid=\d+\) crashed with exit code",
+        "The process {name}{rank}{child} vanished without a traceback: killed from outside, or a native crash.",
         hint="see dmesg for the OOM killer or a segfault, and the container's memory limit (memory.events)",
         weight=DEATH,
         examples=(
             "Worker proc VllmWorker-1 died unexpectedly, shutting down executor.",
             "Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.",
+            "Subprocess detokenizer (pid=31379) crashed with exit code -9. Triggering SIGQUIT for cleanup...",
             "[shutdown] MPClient: engine core exited unexpectedly; starting cleanup",
             "Worker VllmWorkerProcess pid 1159 died, exit code: -6",
         ),
