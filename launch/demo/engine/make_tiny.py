@@ -35,10 +35,12 @@ CHAT = (
     "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}"
 )
 VOCAB, DRAFT_VOCAB = 2048, 1024
-HIDDEN, INNER, LAYERS, HEAD = 256, 512, 4, 64
+HIDDEN, INNER, HEAD = 256, 512, 64
+LAYERS = 16  # deep enough that a step of the target costs more than three of the drafter: it pays
 HEADS = HIDDEN // HEAD
 LOGIT = 12.0 / HIDDEN**0.5  # makes the logit of n1 about 12
 STORED = torch.bfloat16
+SEED = 48  # greedy answers through 172 tokens before they cycle; drafts right .85, .71, .55 of the time by position
 
 
 def write_json(path, value):
@@ -122,6 +124,12 @@ def config(**own):
     )
 
 
+def successors(hit):
+    """n1, n2 of the target and the drafter's guess at n1: only the draft vocabulary's tokens, never a special one."""
+    n1, n2, wrong = (torch.randint(len(SPECIAL), DRAFT_VOCAB, (VOCAB,)) for _ in range(3))
+    return n1, n2, torch.where(torch.rand(VOCAB) > hit, wrong, n1)
+
+
 def target_weights(embeddings, n1, n2):
     head = torch.zeros(VOCAB, HIDDEN)
     head.index_add_(0, n1, embeddings * LOGIT)
@@ -142,11 +150,9 @@ def target_weights(embeddings, n1, n2):
     return weights
 
 
-def drafter_weights(embeddings, n1, n2, hit):
-    wrong = torch.randint(len(SPECIAL), DRAFT_VOCAB, (VOCAB,))
-    successor = torch.where(torch.rand(VOCAB) > hit, wrong, n1)
+def drafter_weights(embeddings, guess, n2):
     head = torch.zeros(VOCAB, HIDDEN)
-    head.index_add_(0, successor, embeddings * LOGIT)
+    head.index_add_(0, guess, embeddings * LOGIT)
     head.index_add_(0, n2, embeddings * LOGIT * 0.7)
     value = torch.zeros(HIDDEN, 2 * HIDDEN)
     value[:, :HIDDEN] = torch.eye(HIDDEN)  # v is the normed embedding of the current token
@@ -188,15 +194,13 @@ def main():
     parser.add_argument("--shards", type=int, default=32)
     parser.add_argument("--hit", type=float, default=0.8)
     options = parser.parse_args()
-    torch.manual_seed(0)
+    torch.manual_seed(SEED)
     target, drafter = options.out / "target", options.out / "drafter"
     for folder in (target, drafter):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     make_tokenizer(target)
-    # Successors only among the draft vocabulary's tokens, never a special one.
-    n1 = torch.randint(len(SPECIAL), DRAFT_VOCAB, (VOCAB,))
-    n2 = torch.randint(len(SPECIAL), DRAFT_VOCAB, (VOCAB,))
+    n1, n2, guess = successors(options.hit)
     embeddings = torch.nn.functional.normalize(torch.randn(VOCAB, HIDDEN), dim=-1)
     write_json(
         target / "config.json",
@@ -217,7 +221,7 @@ def main():
             },
         ),
     )
-    drafted = stored(drafter_weights(embeddings, n1, n2, options.hit))
+    drafted = stored(drafter_weights(embeddings, guess, n2))
     save_file(drafted, drafter / "model.safetensors", {"format": "pt"})
 
 
