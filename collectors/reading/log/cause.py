@@ -195,9 +195,11 @@ class CauseFinder:
             if "validation error" in suspect.line and not _PYDANTIC.search(line.msg):
                 return
             moved = suspect_of(line, block)
-            self._memory.suspects[block.fold] = structs.replace(
+            moved = structs.replace(
                 moved, weight=max(moved.weight, GENERIC + 2), ranks=suspect.ranks, hollow=False
             )
+            self._memory.suspects[block.fold] = moved
+            self._judge(block, moved, line)
             return
         if suspect.lineno > block.exception.lineno or suspect.weight == 0:
             return
@@ -263,7 +265,7 @@ class CauseFinder:
         if "Failed to load plugin" in msg:
             self._memory.note(line, "plugin-failed", "error", KINDS.find(msg))
             return True
-        pydantic = "[type=" in msg and _PYDANTIC.match(msg) is not None
+        pydantic = _PYDANTIC.match(msg) is not None
         if not pydantic and not blocks.is_exception(msg, in_block=False):
             return False
         if not blocks.engine_record(line) and (self._memory.ready or line.level is not None):
