@@ -16,7 +16,7 @@ from collectors.record import runs
 from collectors.record.clock import boot_id
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.redact import Redactor
-from launch import argv
+from launch import argv, holders
 from launch.selfexec import self_argv
 
 STARTS_S = 5.0
@@ -71,6 +71,7 @@ def watched(state: Path, wanted: Target) -> RunFolder | None:
 def create(state: Path, wanted: Target, config: str | None) -> RunFolder:
     run_id = runs.new_id()
     said = _argv(wanted.pid) if wanted.pid is not None else ()
+    cards = holders.cards()
     info = RunInfo(
         facts=RunFacts(
             id=run_id,
@@ -80,6 +81,9 @@ def create(state: Path, wanted: Target, config: str | None) -> RunFolder:
             engine=argv.engine_of(said),
             model_path=argv.model_of(said),
             drafter_path=argv.drafter_of(said),
+            gpu_names=tuple(card.name for card in cards),
+            gpu_total_mib=tuple(card.total_mib for card in cards),
+            gpus_of_run=holders.visible(cards, _visible_devices(wanted.pid)),
         ),
         created=time.time(),
         boottime0=time.clock_gettime(time.CLOCK_BOOTTIME),
@@ -158,6 +162,17 @@ def _argv(pid: int) -> tuple[str, ...]:
             f"there is no process {pid} that can be read", "`ps` lists the servers"
         ) from error
     return tuple(word.decode(errors="replace") for word in raw.split(b"\0") if word)
+
+
+def _visible_devices(pid: int | None) -> str | None:
+    """CUDA_VISIBLE_DEVICES of the process, where we may read its environment."""
+    try:
+        raw = Path(f"/proc/{pid}/environ").read_bytes() if pid is not None else b""
+    except OSError:
+        return None
+    words = dict(word.partition(b"=")[::2] for word in raw.split(b"\0"))
+    said = words.get(b"CUDA_VISIBLE_DEVICES")
+    return None if said is None else said.decode(errors="replace")
 
 
 def _stdout_of(pid: int) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ import click
 from collectors.errors import SpecwatchError
 from collectors.reading.log.lines import clean, lines
 from collectors.reading.log.noise import UserNoise, muted_by
+from collectors.reading.report import report
 from collectors.record.folder import RunFolder
 from collectors.record.follow import Follower
 from launch import config, output, summary
@@ -18,6 +19,7 @@ from launch.loglines import backwards, forwards
 from launch.options import run_argument, run_of
 
 POLL_S = 0.1
+ERRORS_S = 0.5
 
 
 @click.command("logs")
@@ -127,12 +129,13 @@ def _errors(folder: RunFolder, follow: bool, count: int | None) -> None:
     told: set[int] = set()
     while True:
         run.advance()
-        found = [one for one in run.state.log.problems if one.severity == "error" and one.offset not in told]
+        problems = report(run.state).problems
+        found = [one for one in problems if one["severity"] == "error" and one["lineno"] not in told]
         for problem in found if count is None else found[max(0, len(found) - count) :]:
-            times = f"  ×{problem.count}" if problem.count > 1 else ""
-            output.data(f"line {problem.lineno:,}: {problem.line}{times}")
-        told.update(one.offset for one in found)
+            times = f"  ×{problem['count']}" if problem["count"] > 1 else ""
+            output.data(f"line {problem['lineno']:,}: {problem['line']}{times}")
+        told.update(one["lineno"] for one in found)
         count = None
         if run.ended or not follow:
             return
-        time.sleep(POLL_S)
+        time.sleep(ERRORS_S)
