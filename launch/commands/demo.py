@@ -44,7 +44,7 @@ def command(
     engine = _engine(cache, stages)
     with stages.stage("a tiny model and a drafter for it"):
         pair = models.tiny_pair(engine, cache)
-    screen = not no_screen and sys.stdout.isatty() and sys.stdin.isatty()
+    screen = not no_screen and _has_terminal()
     base = None if no_baseline else _baseline(options, engine, pair)
     job = Job(options, "demo")
     with _stopped(job, keep=keep):
@@ -58,6 +58,10 @@ def command(
         output.data(line)
     output.data(f"record: {job.folder.path}")
     output.data(f"        `specwatch attach {job.id}` opens it again")
+
+
+def _has_terminal() -> bool:
+    return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _engine(cache: Path, stages: Stages) -> Engine:

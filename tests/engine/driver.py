@@ -55,14 +55,14 @@ class Server:
     def environment(self, *, slow: bool = False) -> dict[str, str]:
         return serve.environment(self.pair, dict(os.environ), slow=slow)
 
-    def launch_words(self, name: str, argv: Sequence[str]) -> list[str]:
-        return self.words("launch", "--name", name, "--detach", "--", *argv)
+    def launch_words(self, name: str, argv: Sequence[str], *flags: str) -> list[str]:
+        return self.words("launch", "--name", name, "--detach", *flags, "--", *argv)
 
     def launch(
-        self, name: str, argv: Sequence[str], *, slow: bool = False
+        self, name: str, argv: Sequence[str], *flags: str, slow: bool = False
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            self.launch_words(name, argv), cwd=REPOSITORY, env=self.environment(slow=slow),
+            self.launch_words(name, argv, *flags), cwd=REPOSITORY, env=self.environment(slow=slow),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         if done.returncode == 0:

@@ -70,12 +70,13 @@ def truncated(server: Server, out: Path) -> Path:
 
 
 def test_a_broken_shard_is_named(server: Server, tmp_path: Path) -> None:
-    """Where preflight sees it, nothing is started; with --no-preflight-like freedom vLLM says it itself."""
+    """Preflight sees it in the headers and starts nothing; forced past that, vLLM dies of it and says so."""
     target = truncated(server, tmp_path / "target")
-    launched = server.launch("truncated", server.argv(target=target))
-    if launched.returncode == 2:  # preflight read the shards' headers
-        assert "model-00007-of-00032.safetensors" in launched.stderr
-        return
+    refused = server.launch("truncated", server.argv(target=target))
+    assert refused.returncode == 2
+    assert "model-00007-of-00032.safetensors" in refused.stderr
+    assert not refused.stdout
+    assert server.launch("truncated", server.argv(target=target), "--force").returncode == 0
     waited = server.wait()
     assert waited.returncode == 1
     now = server.status()
