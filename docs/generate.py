@@ -16,6 +16,30 @@ import click  # noqa: E402
 from launch.cli import cli  # noqa: E402
 from launch.commands import COMMANDS  # noqa: E402
 
+# The fact of which a field of a record's line is the writing, where its name does not say so.
+FACTS = {
+    "run": "Started",
+    "clock": "Clock",
+    "log": "Log",
+    "gpu": "GpuSample",
+    "gpu_error": "GpuSample",
+    "host": "HostSample",
+    "gone": "HostSample",
+    "box": "HostSample",
+    "series": "Series",
+    "metrics": "Metrics",
+    "metrics_gone": "Metrics",
+    "metrics_error": "Metrics",
+    "took_ms": "Metrics",
+    "exact": "Metrics",
+    "health": "Health",
+    "request": "Request",
+    "source": "Source",
+    "tick": "Tick",
+    "reaped": "Reaped",
+    "exit": "Exit",
+}
+
 MADE = "<!-- Made by docs/generate.py from the code; do not edit. -->"
 
 
@@ -96,7 +120,7 @@ def run_folder() -> str:
         "",
         _docstring(wire),
         "",
-        *_fields(wire, "Entry"),
+        *_fields(wire, "Entry", FACTS),
         "",
         "## The facts",
         "",
@@ -128,8 +152,11 @@ def _help(command: click.Command, path: str) -> str:
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 
-def _fields(source: str, name: str) -> list[str]:
-    """A table of a struct's fields: type, and what the docstring below or the comment beside says."""
+def _fields(source: str, name: str, others: dict[str, str] | None = None) -> list[str]:
+    """A table of a struct's fields: type, and what the docstring below or the comment beside says.
+
+    `others`: where a field without either is described, as "see …".
+    """
     lines = ["| field | type | meaning |", "| --- | --- | --- |"]
     body = _class(source, name).body
     for node, after in zip(body, (*body[1:], None), strict=True):
@@ -141,6 +168,8 @@ def _fields(source: str, name: str) -> list[str]:
         else:
             meaning = _comment(source, node)
         meaning = " ".join(meaning.split()).replace("|", "\\|")
+        if not meaning and others and (other := others.get(ast.unparse(node.target))):
+            meaning = f"see {other} below"
         lines.append(f"| `{ast.unparse(node.target)}` | `{kind}` | {meaning} |")
     return lines
 

@@ -27,13 +27,17 @@ class Listed(Struct, frozen=True, kw_only=True):
     """One run of the list (`runs --json` prints an array of these)."""
 
     id: str
+    """names its folder; any unique beginning of it names the run"""
     name: str
+    """as `--name` or the profile gave it; empty without one"""
     host: str
+    """the host that it was started on"""
     phase: str | None
     """as in the explain object; null where the record is too long to be read for a list"""
     live: bool | None
     """true: watched; false: the server is gone; null: nothing watches it any more"""
     url: str | None
+    """where the server answers, or will"""
     gpus: tuple[int, ...] | None
     """the GPUs that the server may see; null: all"""
     age_s: float
