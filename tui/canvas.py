@@ -70,11 +70,11 @@ def plot(
 
 
 def nice_top(value: float) -> float:
-    """The least of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten not below `value`; 1 for none."""
+    """The least of 1, 1.2, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 8 times a power of ten from `value`; 1 for none."""
     if value <= 0 or not math.isfinite(value):
         return 1.0
     scale = 10.0 ** math.floor(math.log10(value))
-    for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10):
+    for step in (1, 1.2, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 8, 10):
         if value <= step * scale * (1 + 1e-9):
             return float(f"{step * scale:.6g}")
     return 10 * scale

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from rich.cells import cell_len, set_cell_size
+
 from collectors.reading import serving
 from collectors.reading.acceptance import Figures
 from collectors.reading.serving import Benchmark, ServingState
@@ -10,6 +12,7 @@ from tui.rows import clean
 from tui.view import View
 
 LAST_S = 30.0
+FRESH_S = 10.0  # counters older than this say nothing of the present
 
 
 class Chosen(NamedTuple):
@@ -28,13 +31,14 @@ def chosen(view: View) -> Chosen | None:
     None before the first two pages of counters.
     """
     state = view.state.serving
-    bench = running(state)
+    bench = None if view.ended else running(state)
     if bench is not None and (found := serving.benchmark(state, bench.id)) is not None:
         return Chosen(found, "this benchmark")
     ended = max((b.end_t or 0.0 for b in state.benchmarks), default=0.0)
     if state.marks and state.marks[-1].begin.t > ended and (found := serving.since_mark(state)) is not None:
         return Chosen(found, f"since mark {clean(state.marks[-1].label)}".rstrip())
-    if serving.idle(state) is False and (found := serving.last_window(state, LAST_S)) is not None:
+    live = not view.ended and view.t - (state.page_t or 0.0) < FRESH_S
+    if live and serving.idle(state) is False and (found := serving.last_window(state, LAST_S)) is not None:
         return Chosen(found, f"last {fmt.number(found.seconds)} s")
     return _past(view, state)
 
@@ -49,8 +53,14 @@ def _past(view: View, state: ServingState) -> Chosen | None:
         if bench.end_t is not None and bench.end_t >= begin and bench.t <= end:
             inside = serving.benchmark(state, bench.id)
             if inside is not None and bench.end_t >= end - 2:
-                return Chosen(inside, f"benchmark {clean(bench.label)}, ended {when(view, bench.end_t)}")
+                return Chosen(inside, f"benchmark {short(bench.label)}, ended {when(view, bench.end_t)}")
     return Chosen(found, f"last busy {when(view, end)}, for {fmt.duration(end - begin)}")
+
+
+def short(label: str, width: int = 12) -> str:
+    """A benchmark's label without the word that says what it is; the end of a long one tells more than its start."""
+    label = clean(label).removeprefix("benchmark ").strip()
+    return label if cell_len(label) <= width else "…" + set_cell_size(label[-(width - 1) :], width - 1)
 
 
 def when(view: View, t: float) -> str:

@@ -1,6 +1,7 @@
 """One physical line of the log -> what the screen shows of it: stamp, process, level, inert text, noise or not."""
 
 from collectors.reading.log.lines import Line, lines
+from collectors.reading.log.noise import muted_by
 from tui.rows import clean
 from tui.view import LogLine
 
@@ -21,7 +22,8 @@ def _shown(line: Line) -> LogLine:
         clock=line.wall[-8:] if line.wall else "",
         process=_process(line.process),
         level=_LEVELS.get(line.level or "", ""),
-        text=clean(line.msg.strip("\n")),
+        text=clean(line.msg.rstrip()),
+        hidden=muted_by(line) is not None,
     )
 
 

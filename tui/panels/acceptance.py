@@ -4,8 +4,8 @@ from collectors.reading import serving
 from collectors.reading.acceptance import Figures
 from collectors.reading.log.state import Spec
 from tui import format as fmt
-from tui.chosen import Chosen, chosen, running
-from tui.rows import Row, Span, bar, clean, fit, left, right
+from tui.chosen import Chosen, chosen, running, short
+from tui.rows import Row, Span, bar, fit, left, right
 from tui.view import View
 
 FEW = 300  # drafted tokens: below this one standard error of the rate is more than about 3 points
@@ -53,18 +53,23 @@ def _figures(view: View, found: Chosen, width: int, limit: int) -> list[Row]:
     figures = found.figures
     if serving.speculates(view.state.serving) is False:
         return [(("  no speculation: this server drafts nothing", "muted"),), _words(found, width)]
-    idle = "idle · " if serving.idle(view.state.serving) and not running(view.state.serving) else ""
-    few = figures.draft_tokens is not None and figures.draft_tokens < FEW
+    few = 0 < (figures.draft_tokens or 0) < FEW
     head: list[Row] = [
         (
             (" acceptance  ", "muted"),
             (right(fmt.percent(figures.acceptance_rate), 8), "strong"),
-            (f"   of {fmt.count(figures.draft_tokens)} drafted", "muted"),
+            (
+                f"   of {fmt.count(figures.draft_tokens)} drafted"
+                if figures.draft_tokens
+                else "   nothing drafted yet",
+                "muted",
+            ),
             (" (few)" if few else "", "warn"),
         ),
         ((" mean length ", "muted"), (right(_length(figures.mean_length), 8), "strong"), *_most(figures)),
-        ((f" {idle}{found.words}", "accent" if running(view.state.serving) else "muted"),),
     ]
+    if running(view.state.serving) is None or view.ended:  # the benchmark's own bar says which window it is
+        head.append(((f" {found.words}", "muted"),))
     return head[:2] + positions(figures.per_position, figures.conditional, width, limit - 3) + head[2:]
 
 
@@ -77,7 +82,9 @@ def _length(value: float | None) -> str:
 
 
 def _most(figures: Figures) -> tuple[Span, ...]:
-    most = len(figures.per_position) + 1 if figures.per_position else None
+    most = (
+        round(figures.draft_tokens / figures.drafts) + 1 if figures.draft_tokens and figures.drafts else None
+    )
     at_most = f"   of {most}, bonus token included" if most else "   bonus token included"
     return ((at_most, "muted"),)
 
@@ -121,7 +128,12 @@ def windows(view: View, limit: int) -> list[Row]:
     ended = [b for b in state.benchmarks if b.end_t is not None][-(limit - 1) :]
     if not ended:
         return []
-    rows: list[Row] = [((" │ ", "faint"), (left("benchmark", 10) + "tok/s accept length", "muted"))]
+    rows: list[Row] = [
+        (
+            (" │ ", "faint"),
+            (left("bench", 6) + right("tok/s", 6) + right("accept", 8) + right("len", 6), "muted"),
+        )
+    ]
     for bench in ended:
         found = serving.benchmark(state, bench.id)
         tok_s = fmt.number(found.tok_s) if found else fmt.DASH
@@ -130,10 +142,10 @@ def windows(view: View, limit: int) -> list[Row]:
         rows.append(
             (
                 (" │ ", "faint"),
-                (left(clean(bench.label), 9), "plain"),
+                (left(short(bench.label, 6), 6), "plain"),
                 (right(tok_s, 6), "strong"),
-                (right(rate, 7), "plain"),
-                (right(length, 5), "plain"),
+                (right(rate, 8), "plain"),
+                (right(length, 6), "plain"),
             )
         )
     return rows

@@ -36,7 +36,7 @@ def line_row(line: LogLine, width: int, *, search: str = "") -> Row:
     style = "faint" if line.hidden else _LEVELS.get(line.level, "plain")
     times = f" ×{line.count}" if line.count > 1 else ""
     process = 8 if width < 120 else 14
-    head: list[Span] = [(f" {right(line.clock, 8)} ", "muted"), (left(line.process, process) + " ", "accent")]
+    head: list[Span] = [(f" {right(line.clock, 8)} ", "muted"), (left(line.process, process) + " ", "muted")]
     if width < 50:
         head = [(" ", "plain")]
     room = width - sum(len(text) for text, _ in head) - len(times)

@@ -28,6 +28,7 @@ def phases(view: View, width: int, limit: int = 3) -> list[Row]:
     entries = _entries(view)
     if not entries:
         return []
+    known = any(entry.last is not None for entry in entries)
     columns = max(1, min(width // CELL, -(-len(entries) // 2)))
     while columns > 1 and (columns - 1) * limit >= len(entries) and -(-len(entries) // (columns - 1)) <= 2:
         columns -= 1
@@ -35,9 +36,9 @@ def phases(view: View, width: int, limit: int = 3) -> list[Row]:
     if len(entries) > columns * height:
         entries = _most_telling(entries, columns * height)
     cell = min(width // columns, 34)
-    rows = [_joined([_head(cell)] * columns)]
+    rows = [_joined([_head(cell, known)] * columns)]
     for y in range(height):
-        rows.append(_joined([_entry(e, cell) for e in entries[y::height]]))
+        rows.append(_joined([_entry(e, cell, known) for e in entries[y::height]]))
     return rows
 
 
@@ -86,11 +87,20 @@ def _most_telling(entries: list[Entry], room: int) -> list[Entry]:
     return [entry for entry in entries if entry in kept]
 
 
-def _head(cell: int) -> list[Span]:
-    return [(" " + left("phase", 11) + right("took", 6) + right("last", 7) + " " * (cell - 25), "muted")]
+def _head(cell: int, known: bool) -> list[Span]:
+    return [
+        (
+            " "
+            + left("phase", 11)
+            + right("took", 6)
+            + (right("last", 7) if known else " " * 7)
+            + " " * (cell - 25),
+            "muted",
+        )
+    ]
 
 
-def _entry(entry: Entry, cell: int) -> list[Span]:
+def _entry(entry: Entry, cell: int, known: bool) -> list[Span]:
     style = {"✓": "good", "▸": "accent", "✗": "bad"}.get(entry.sign, "faint")
     name = NAMES.get(entry.name, entry.name)
     return [
@@ -100,7 +110,7 @@ def _entry(entry: Entry, cell: int) -> list[Span]:
             "strong" if entry.sign == "▸" else "plain" if entry.took is not None else "muted",
         ),
         (right(fmt.duration(entry.took), 6), "strong" if entry.sign == "▸" else "plain"),
-        (right(fmt.duration(entry.last), 7) + " " * (cell - 25), "muted"),
+        (right(fmt.duration(entry.last) if known else "", 7) + " " * (cell - 25), "muted"),
     ]
 
 

@@ -1,29 +1,31 @@
-"""The plots of the Speculation screen. To add one: a row in PLOTS."""
+"""The plots of the Speculation screen. To add one: a row in PLOTS, the most telling first."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from collectors.reading import serving
 from collectors.reading.live import Live
 from collectors.reading.serving import ServingState
 from tui import format as fmt
 from tui.canvas import Line, Mark, plot
+from tui.chosen import short
 from tui.rows import Row, Span
 from tui.view import View
 
 SPANS = (120.0, 600.0, 3600.0, 86_400.0)  # seconds that a plot may show, the least first
 LABELS = 7
+LEAST = 4  # rows of a plot, its title among them
 
 
 class Plot(NamedTuple):
     title: str
     unit: str
     lines: Callable[[Live], list[Line]]
-    rank: int  # the highest goes first where the screen is low
-    digits: Callable[[float | None], str] = fmt.number
+    drafts: bool = False  # has no meaning without speculation
 
 
 PLOTS: tuple[Plot, ...] = (
-    Plot("tok/s", "", lambda live: [Line("generated", "fill", live.tok_s.points, area=True)], 1),
+    Plot("tok/s", "", lambda live: [Line("generated", "fill", live.tok_s.points, area=True)]),
     Plot(
         "drafted and accepted tokens/s",
         "",
@@ -31,7 +33,7 @@ PLOTS: tuple[Plot, ...] = (
             Line("accepted", "accepted", live.accepted_tok_s.points, area=True),
             Line("drafted", "drafted", live.drafted_tok_s.points),
         ],
-        2,
+        drafts=True,
     ),
     Plot(
         "acceptance",
@@ -43,7 +45,7 @@ PLOTS: tuple[Plot, ...] = (
                 [(t, None if v is None else v * 100) for t, v in live.acceptance_rate.points],
             )
         ],
-        3,
+        drafts=True,
     ),
     Plot(
         "requests",
@@ -52,7 +54,6 @@ PLOTS: tuple[Plot, ...] = (
             Line("running", "fill", live.running.points, area=True),
             Line("waiting", "mark", live.waiting.points),
         ],
-        4,
     ),
 )
 
@@ -60,9 +61,8 @@ PLOTS: tuple[Plot, ...] = (
 def plots(view: View, width: int, height: int) -> list[Row]:
     """As many plots as `height` has room for, one above the other; only the last has the time axis."""
     live = view.state.serving.live
-    shown = [p for p in PLOTS if any(line.points for line in p.lines(live))]
-    least = 4
-    shown = shown[: max(0, (height - 1) // least)]
+    drafts = serving.speculates(view.state.serving) is not False
+    shown = [p for p in PLOTS if drafts or not p.drafts][: max(0, (height - 1) // LEAST)]
     if not shown or width < 24:
         return []
     t0, t1 = window(view, width)
@@ -75,7 +75,8 @@ def plots(view: View, width: int, height: int) -> list[Row]:
         body = each - 1 + (extra if n == 0 else 0)
         drawn = plot(
             one.lines(live), t0=t0, t1=t1, width=width - 1, height=body + 1,
-            marks=marks, gap=gap(t1 - t0), label_width=LABELS, ascii_only=view.ascii_only,
+            marks=marks, gap=gap(t1 - t0), label_width=LABELS,
+            now="end" if view.ended else "now", ascii_only=view.ascii_only,
         )  # fmt: skip
         rows += drawn if last else drawn[:-1]
     return rows[:height]
@@ -103,9 +104,9 @@ def gap(span: float) -> float:
 
 
 def _marks(state: ServingState) -> list[Mark]:
-    marks = [Mark(m.begin.t, m.label) for m in state.marks]
+    marks = [Mark(m.begin.t, short(m.label)) for m in state.marks]
     for bench in state.benchmarks:
-        marks.append(Mark(bench.t, bench.label))
+        marks.append(Mark(bench.t, short(bench.label)))
         if bench.end_t is not None:
             marks.append(Mark(bench.end_t))
     return marks
@@ -120,5 +121,5 @@ def _title(one: Plot, live: Live, now: float) -> Row:
         fresh = value if t >= now - 5 else None
         sign = "■" if line.area else "━"
         name = f" {line.label}" if len(lines) > 1 else ""
-        spans += [(f"   {sign}", line.style), (f"{name} {one.digits(fresh)}", "muted")]
+        spans += [(f"   {sign}", line.style), (f"{name} {fmt.number(fresh)}", "muted")]
     return tuple(spans)

@@ -2,8 +2,8 @@
 
 from collectors.reading import serving
 from tui import format as fmt
-from tui.chosen import chosen, running
-from tui.rows import Row, Span, clean, line_bar
+from tui.chosen import chosen, running, short
+from tui.rows import Row, Span, line_bar
 from tui.view import View
 
 
@@ -45,7 +45,9 @@ def progress(view: View, width: int) -> list[Row]:
     spent = fmt.duration(view.t - bench.t)
     left_s = _number(bench.progress.get("left_s"))
     fraction = done / total if done is not None and total else None
-    head = f" bench {clean(bench.label)}".rstrip() + f"  {fmt.count(done)}/{fmt.count(total)} "
+    if fraction is None:
+        return [((f" bench {short(bench.label)}", "accent"), (f"  for {spent}", "muted"))]
+    head = f" bench {short(bench.label)}  {fmt.count(done)}/{fmt.count(total)} "
     tail = f" {spent}" + (f", ~{fmt.about(left_s)} left " if left_s is not None else " ")
     return [((head, "accent"), *line_bar(fraction, max(4, width - len(head) - len(tail))), (tail, "muted"))]
 

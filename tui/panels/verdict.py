@@ -18,8 +18,9 @@ def verdict(view: View, width: int, limit: int = 2) -> list[Row]:
         return []
     said = judge(measured(found.figures))
     sign, style = _SIGNS.get(said.tone, _SIGNS["unknown"])
-    text = clean(said.sentence) + (f" Next: {clean(said.next)}" if said.next else "")
-    lines = wrap(text, width - 4, limit)
+    lines = wrap(clean(f"{said.sentence} Next: {said.next}." if said.next else said.sentence), width - 4)
+    if len(lines) > limit:
+        lines = wrap(clean(said.sentence), width - 4, limit)
     return [((f" {sign} " if n == 0 else "   ", style), (line, "plain")) for n, line in enumerate(lines)]
 
 

@@ -23,7 +23,7 @@ def speculation(view: View, width: int, height: int) -> list[Row]:
     log = 3 if room >= 14 else 0
     if room >= 30:
         log = room // 4
-    said = verdict(view, width, 2 if room >= 16 else 1)
+    said = verdict(view, width, 2 if room >= 14 else 1)
     drawn = plots(view, width, room - log - len(said))
     if not drawn:
         log = max(0, room - len(said))
