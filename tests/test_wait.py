@@ -13,6 +13,7 @@ from collectors.errors import ExitCode
 from collectors.reading.events import Exit, Health, Log, RunFacts, Tick
 from collectors.record import wire
 from collectors.record.folder import RunFolder, hold
+from collectors.record.follow import Follower
 from launch.commands import wait
 from tests.conftest import ROOT, Cli, Importer
 from tests.run_folders import make_run, write_record
@@ -110,7 +111,7 @@ def test_nobody_records(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for run_id, events in (("loading", [Tick(t=1.0)]), ("ready", [Health(t=1.0, status=200, owner="same")])):
         folder = make_run(state / "runs", run_id)
         write_record(folder, events)
-        run = wait.Follower(folder)
+        run = Follower(folder)
         assert wait._until(run, None, False, lambda _: None) == ExitCode.RECORDER_GONE
 
 
