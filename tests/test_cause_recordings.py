@@ -103,3 +103,48 @@ def test_a_failure_stays_one_in_logs_cut_and_joined_anywhere() -> None:
             now = finder.freeze()
             assert now.fatal is not None or not lost
             lost = now.fatal is not None
+
+
+def broken(raw: bytes, width: int) -> bytes:
+    """As a terminal's or a forum's width breaks it."""
+    rows = raw.decode("utf-8", "replace").split("\n")
+    parts = [row[at : at + width] for row in rows for at in range(0, max(1, len(row)), width)]
+    return "\n".join(parts).encode()
+
+
+@pytest.mark.parametrize("width", [120, 160])
+@pytest.mark.parametrize("name", sorted(CAUSES))
+def test_the_cause_in_a_paste_that_broke_the_lines(name: str, width: int) -> None:
+    raw = (HERE / name).read_bytes()
+    whole, pasted = read(raw), read(broken(raw, width))
+    assert pasted.failed
+    assert (pasted.cause and pasted.cause.rule) == (whole.cause and whole.cause.rule)
+
+
+@pytest.mark.parametrize(
+    "wrapper", [b"vllm-1  | ", b"2026-02-26T16:41:05.123456789Z stdout F ", b"[2025-12-13T19:54:35Z] "]
+)
+@pytest.mark.parametrize("name", sorted(CAUSES))
+def test_the_cause_behind_a_wrapper(name: str, wrapper: bytes) -> None:
+    raw = (HERE / name).read_bytes()
+    whole, wrapped = read(raw), read(b"\n".join(wrapper + row for row in raw.split(b"\n")))
+    assert wrapped.cause == whole.cause or (
+        wrapped.cause is not None
+        and whole.cause is not None
+        and (wrapped.cause.line, wrapped.cause.lineno) == (whole.cause.line, whole.cause.lineno)
+    )
+
+
+@pytest.mark.parametrize("name", sorted(name for name, cause in CAUSES.items() if cause))
+def test_the_cause_in_a_log_that_begins_anywhere_before_it(name: str) -> None:
+    rows = list(numbered((HERE / name).read_bytes()))
+    want = CAUSES[name]
+    assert want is not None
+    for first in range(0, want[1] - 4, 7):
+        finder = CauseFinder(Suspects())
+        for line in rows:
+            if line.lineno > first:
+                feed(finder, line)
+        found = conclude(finder.freeze(), stopping=False)
+        assert found.cause is not None
+        assert (found.cause.rule, found.cause.lineno) == want

@@ -143,7 +143,7 @@ class CauseFinder:
         if raised and before.exception is None:
             block = self._raised(block, line)
         elif raised:
-            self._more(block, line)
+            block = self._more(block, line)
         if blocks.waits(block):
             self._blocks[block.key] = block
         else:
@@ -186,23 +186,23 @@ class CauseFinder:
             self._memory.lost("traceback", line)
         return fatal
 
-    def _more(self, block: Block, line: Line) -> None:
+    def _more(self, block: Block, line: Line) -> Block:
         """One more line of an exception's message: it may be the message itself, or what a rule knows."""
         suspect = self._memory.suspects.get(block.fold)
-        if suspect is None or block.exception is None or not line.msg.strip():
-            return
+        if suspect is None or suspect.weight == 0 or block.exception is None or not line.msg.strip():
+            return block
         if suspect.hollow:
             if "validation error" in suspect.line and not _PYDANTIC.search(line.msg):
-                return
+                return block
             moved = suspect_of(line, block)
             moved = structs.replace(
                 moved, weight=max(moved.weight, GENERIC + 2), ranks=suspect.ranks, hollow=False
             )
             self._memory.suspects[block.fold] = moved
             self._judge(block, moved, line)
-            return
-        if suspect.lineno > block.exception.lineno or suspect.weight == 0:
-            return
+            return structs.replace(block, exception=line, tail=())
+        if suspect.lineno != block.exception.lineno:
+            return block  # this rank repeats what another one said
         for glue in (" ", ""):
             found = KINDS.find(glue.join((block.exception.msg, *block.tail))[:2000], block.where)
             wraps = blocks.wraps(block, line)
@@ -224,7 +224,8 @@ class CauseFinder:
                 )
                 self._memory.suspects[block.fold] = better
                 self._judge(block, better, block.exception)
-                return
+                break
+        return block
 
     # -- single lines
 

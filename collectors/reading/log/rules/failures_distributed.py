@@ -57,6 +57,16 @@ DISTRIBUTED = (
         ),
     ),
     Failure(
+        "nccl-timeout",
+        "collective operation timeout",
+        r"Watchdog caught collective operation timeout",
+        "The GPUs could not talk to each other: a rank waited in a collective operation until it gave up.",
+        hint="one rank hung or died, or the links are blocked: try NCCL_P2P_DISABLE=1, check `nvidia-smi topo -m`, "
+        "NCCL_DEBUG=INFO shows where",
+        weight=83,
+        examples=("[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2,",),
+    ),
+    Failure(
         "peer-gone",
         (
             "remote process exited",
