@@ -2,8 +2,17 @@
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from collectors.reading import stamps
+from collectors.reading.eta import left_of
+from collectors.reading.events import Exit
+from collectors.reading.log.bars import shown
+from collectors.reading.log.conclude import Conclusion, conclude
+from collectors.reading.log.parts import Cause, Problem
+from collectors.reading.log.reader import settled
+from collectors.reading.log.state import LogState
+from collectors.reading.stall import stalled
 from collectors.reading.state import State
 
 
@@ -59,8 +68,138 @@ class Report(Struct, frozen=True, kw_only=True):
 
 def phase(state: State) -> str:
     """The contract's word for where the run stands: its log, its health, its exit and who asked, together."""
-    raise NotImplementedError
+    return _standing(state, settled(state.log), _conclusion(state, settled(state.log)))
 
 
-def report(state: State) -> Report:
-    raise NotImplementedError
+def report(state: State, year: int | None = None) -> Report:
+    """The whole reading. `year`: of the stamps of a saved log, which print none."""
+    log = settled(state.log)
+    state = structs.replace(state, log=log)
+    found = _conclusion(state, log)
+    now = _standing(state, log, found)
+    up = now in ("ready", "serving")
+    stuck = stalled(state) if now not in ("failed", "stopped") else None
+    return Report(
+        engine=log.engine or state.run.engine,
+        engine_version=log.engine_version,
+        phase=now,
+        stalled={"since_s": stuck.since_s, "evidence": list(stuck.evidence)} if stuck else None,
+        ready=up,
+        ready_line=log.ready_line if up else None,
+        progress=_progress(state),
+        timeline=timeline(state, year),
+        root_cause=_cause(found.cause),
+        cause_in_view=found.in_view,
+        problems=[_problem(p) for p in (*found.problems, *_sockets(state), *log.problems)],
+        hidden={"lines": log.hidden_lines, "by_rule": log.hidden_by_rule},
+        spec=structs.asdict(log.spec) if log.spec else None,
+        gen_tok_s=log.gen_tok_s,
+        memory_gib=log.memory_gib,
+    )
+
+
+def conclusion(state: State) -> Conclusion:
+    """Whether it failed, since when, of what, and the problems that tell it."""
+    return _conclusion(state, settled(state.log))
+
+
+def _conclusion(state: State, log: LogState) -> Conclusion:
+    life = state.life
+    gone = life.exit
+    if gone is None and life.reaped is not None:
+        gone = Exit(t=life.reaped.t, code=life.reaped.code, signal=life.reaped.signal)
+    asked = life.stop_asked_t is not None
+    by_signal = gone is not None and (gone.signal in _STOP_SIGNALS or gone.code in _STOP_CODES)
+    return conclude(
+        log.suspects,
+        stopping=log.stopping_t is not None or by_signal,
+        exit=gone,
+        stop_asked=asked,
+        oom_kills=state.hosts.box.oom_kills,
+        phase=log.phase,
+    )
+
+
+_STOP_SIGNALS = (2, 15)
+_STOP_CODES = (130, 143)
+
+
+def _standing(state: State, log: LogState, found: Conclusion) -> str:
+    life = state.life
+    if found.failed:
+        return "failed"
+    if life.exit is not None or life.reaped is not None or log.stopping_t is not None:
+        return "stopped"
+    up = log.phase if log.phase in ("ready", "serving") else "ready"
+    if life.health == 200 and life.owner == "other":
+        return _before_ready(log)
+    if log.ready:
+        return up
+    return "ready" if life.health == 200 else log.phase
+
+
+def _before_ready(log: LogState) -> str:
+    """Where a start stands whose port somebody else answers: never ready, whatever was said."""
+    earlier = [step.phase for step in log.steps if step.phase not in ("ready", "serving")]
+    return log.phase if not log.ready else (earlier[-1] if earlier else "starting")
+
+
+def _sockets(state: State) -> tuple[Problem, ...]:
+    """Who answers on our port, where that is not plainly this run."""
+    life = state.life
+    if life.health != 200:
+        return ()
+    at = life.health_t or 0.0
+    if life.owner == "other":
+        who = f"pid {life.owner_pid}" if life.owner_pid is not None else "another process"
+        text = f"/health is answered by {who}, which is not of this run"
+        advice = "an earlier server still holds the port: stop it, or choose another --port"
+        return (Problem("error", "foreign-socket", text, 0, 0, at, advice=advice),)
+    if life.owner == "unknown" and not state.log.ready and state.log.size:
+        text = "/health answers, but nothing proves that this run answers it"
+        return (Problem("warning", "unproven-socket", text, 0, 0, at),)
+    return ()
+
+
+def _progress(state: State) -> dict[str, Any] | None:
+    bar = shown(state.log)
+    if bar is None:
+        return None
+    return {"label": bar.label, "done": _whole(bar.done), "total": _whole(bar.total), "eta_s": _rounded(left_of(bar)),
+            "model": bar.model or None, "unit": bar.unit}  # fmt: skip
+
+
+def _whole(value: float | None) -> float | int | None:
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
+
+
+def timeline(state: State, year: int | None = None) -> list[dict[str, Any]]:
+    """The steps in order. A run that was watched has its own clock; a saved log has what it printed."""
+    watched = state.wall0 is not None
+    rows = []
+    for step in state.log.steps:
+        if watched:
+            begun = stamps.iso((state.wall0 or 0.0) + step.t0)
+            took: float | None = (state.t if step.t1 is None else step.t1) - step.t0
+        else:
+            begun = stamps.printed(step.wall0, year) or ""
+            took = stamps.between(step.wall0, step.wall1 if step.t1 is not None else state.log.stamp)
+        rows.append({"phase": step.phase, "step": step.name, "started_at": begun or None, "clock": step.wall0,
+                     "seconds": _rounded(took), "detail": step.detail})  # fmt: skip
+    return rows
+
+
+def _cause(cause: Cause | None) -> dict[str, Any] | None:
+    if cause is None:
+        return None
+    return {"line": cause.line, "lineno": cause.lineno, "process": cause.process, "summary": cause.summary,
+            "hint": cause.hint}  # fmt: skip
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"severity": problem.severity, "line": problem.line, "lineno": problem.lineno or None, "count": problem.count,
+            "processes": list(problem.processes), "rule": problem.rule, "advice": problem.advice}  # fmt: skip

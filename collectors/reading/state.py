@@ -31,7 +31,7 @@ from collectors.reading.events import (
 from collectors.reading.gpus import GpuState
 from collectors.reading.hosts import HostState
 from collectors.reading.life import LifeState
-from collectors.reading.log import state as log_part
+from collectors.reading.log import reader as log_part
 from collectors.reading.log.state import LogState
 from collectors.reading.serving import ServingState
 

@@ -1,0 +1,116 @@
+"""Effects of the lines of figures that a serving engine prints: throughput, queue, speculative decoding.
+
+Read field by field: versions and forks put them in other orders and add their own.
+"""
+
+import re
+
+from msgspec import structs
+
+from collectors.reading.log.effects import midway_serve, ready, serve
+from collectors.reading.log.lines import Line
+from collectors.reading.log.parts import Spec
+from collectors.reading.log.state import LogState
+
+_GEN = re.compile(r"Avg generation throughput: ([\d.]+) tokens/s")
+_RUNNING = re.compile(r"Running: (\d+)")
+_WAITING = re.compile(r"(?:Waiting|Pending): (\d+)")
+_MEAN = re.compile(r"Mean acceptance length: ([\d.]+)")
+_RATE = re.compile(r"Draft acceptance rate: ([\d.]+)(%?)")
+_ACCEPTED = re.compile(r"(?:Accepted|Number of accepted tokens(?: tokens)?): (\d+)")
+_DRAFTED = re.compile(r"(?:Drafted|Number of draft tokens(?: tokens)?): (\d+)")
+_EMITTED = re.compile(r"Number of emitted tokens(?: tokens)?: (\d+)")
+_K = re.compile(r"Number of speculative tokens: (\d+)")
+_POSITIONS = re.compile(r"Per-position acceptance rate: (\d[\d.]*(?:, \d[\d.]*){0,63})(?! across)")
+_SGL_GEN = re.compile(r"gen throughput \(token/s\): ([\d.]+)")
+_SGL_RUNNING = re.compile(r"#running-req: (\d+)")
+_SGL_WAITING = re.compile(r"#queue-req: (\d+)")
+_SGL_LEN = re.compile(r"accept len: ([\d.]+)")
+_SGL_RATE = re.compile(r"accept rate: ([\d.]+)")
+
+
+def _number(pattern: "re.Pattern[str]", text: str) -> float | None:
+    found = pattern.search(text)
+    try:
+        return float(found[1].rstrip(".")) if found else None
+    except ValueError:
+        return None
+
+
+def _whole(pattern: "re.Pattern[str]", text: str) -> int | None:
+    value = _number(pattern, text)
+    return None if value is None else int(value)
+
+
+def stats(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """vLLM's `loggers.py` (V1) and `metrics.py` (V0). Idle servers of 0.8 print zeros for ever: that is ready."""
+    gen, running = _number(_GEN, line.msg), _whole(_RUNNING, line.msg)
+    state = structs.replace(
+        state, engine="vllm", gen_tok_s=state.gen_tok_s if gen is None else gen,
+        running=running, waiting=_whole(_WAITING, line.msg),
+    )  # fmt: skip
+    busy = bool(gen) or bool(running)
+    return serve(state, line, match) if busy or not state.ready else state
+
+
+def speculative(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """V1's SpecDecoding line, counts of one interval. 0.8 printed the length without the bonus token: whichever of
+    A/D and 1 + A/D the printed one is nearer to says so (D = drafted tokens / positions)."""
+    text = line.msg
+    accepted, drafted = _whole(_ACCEPTED, text), _whole(_DRAFTED, text)
+    found, positions, mean = _RATE.search(text), _POSITIONS.search(text), _number(_MEAN, text)
+    printed = _number(_RATE, text)
+    per_position = tuple(float(p.rstrip(".")) for p in positions[1].split(", ")) if positions else None
+    if mean is not None and accepted is not None and drafted and per_position:
+        without = accepted * len(per_position) / drafted
+        if abs(mean - without) < abs(mean - without - 1):
+            mean = round(mean + 1, 4)
+    rate = accepted / drafted if accepted is not None and drafted else None
+    if rate is None and printed is not None:
+        rate = printed / 100 if found is not None and found[2] else printed
+    spec = Spec(drafted, accepted, rate, printed, mean, per_position)
+    return serve(structs.replace(state, engine="vllm", spec=spec), line, match)
+
+
+def speculative_v0(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """V0's SpecDecodeWorker: totals since the start; emitted tokens a draft is the length with the bonus token."""
+    text = line.msg
+    accepted, drafted = _whole(_ACCEPTED, text), _whole(_DRAFTED, text)
+    emitted, k = _whole(_EMITTED, text), _whole(_K, text)
+    mean = round(emitted * k / drafted, 4) if emitted is not None and k and drafted else None
+    printed = _number(_RATE, text)
+    rate = accepted / drafted if accepted is not None and drafted else printed
+    spec = Spec(drafted, accepted, rate, printed, mean, None)
+    return serve(structs.replace(state, engine="vllm", spec=spec), line, match)
+
+
+def sglang_batch(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """SGLang's decode and prefill lines. Its accept length has the bonus token; its rate changed meaning in 0.5.23,
+    so the fraction comes from the length: (length - 1) / (num_draft_tokens - 1)."""
+    text = line.msg
+    gen, length = _number(_SGL_GEN, text), _number(_SGL_LEN, text)
+    state = structs.replace(
+        state, engine="sglang", gen_tok_s=state.gen_tok_s if gen is None else gen,
+        running=_whole(_SGL_RUNNING, text), waiting=_whole(_SGL_WAITING, text),
+    )  # fmt: skip
+    if length is not None:
+        tokens = state.draft_tokens
+        rate = max(0.0, length - 1) / (tokens - 1) if tokens and tokens > 1 else None
+        spec = Spec(rate=rate, printed_rate=_number(_SGL_RATE, text), mean_length=length)
+        state = structs.replace(state, spec=spec)
+    return midway_serve(state, line, match)
+
+
+def answered(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """An access line. A POST that was answered with 2xx is a request served; a GET proves that it answers.
+
+    SGLang answers GETs, and one POST of its own, while it warms up.
+    """
+    if not match["status"].startswith("2") or (state.engine == "sglang" and state.begun and not state.ready):
+        return state
+    if match["method"] == "POST" and match["path"].split("?")[0] not in _NOT_REQUESTS:
+        return serve(state, line, match)
+    return state if state.ready else ready(state, line, match)
+
+
+_NOT_REQUESTS = frozenset(("/tokenize", "/detokenize", "/start_profile", "/stop_profile", "/flush_cache"))

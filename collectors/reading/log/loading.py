@@ -1,0 +1,35 @@
+"""Effects of the loader's own figures: the checkpoint's size, whose weights were read, what they take, the ranks."""
+
+import re
+
+from msgspec import structs
+
+from collectors.reading.log import phases
+from collectors.reading.log.lines import Line
+from collectors.reading.log.state import LogState
+
+
+def checkpoint(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """Printed for the target first, then for the drafter: the first is the one that takes long."""
+    if state.checkpoint_gib is not None:
+        return state
+    size = float(match["gib"])
+    memory = {**state.memory_gib, "checkpoint": size}
+    return structs.replace(state, checkpoint_gib=size, filesystem=match["fs"], memory_gib=memory)
+
+
+def weights_read(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    return state if state.drafting else phases.enter(state, "post", line)
+
+
+def model_loaded(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """Includes the drafter and the repacking of weights; V0 printed GiB as GB."""
+    memory = {**state.memory_gib, "model_weights": float(match["gib"])}
+    return phases.enter(structs.replace(state, engine="vllm", memory_gib=memory), "profile", line)
+
+
+def rank_seen(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    label = line.process or f"rank{match['rank']}"
+    if line.pid is not None and len(state.ranks) < 512:
+        state = structs.replace(state, ranks={**state.ranks, label: line.pid})
+    return structs.replace(state, parallel={**state.parallel, "world": int(match["world"])})

@@ -1,0 +1,91 @@
+"""`specwatch explain FILE`: a saved server log, read as an expert would."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import click
+
+from collectors.errors import SpecwatchError
+from collectors.reading.events import Log, Metrics, Series
+from collectors.reading.report import report
+from collectors.reading.state import State, step
+from launch import explained, output
+
+BLOCK = 1 << 20
+
+
+@click.command("explain")
+@click.argument("file", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object (docs/explain-schema.md).")
+@click.option("--metrics", "page", metavar="FILE", help="Read a saved /metrics page instead.")
+def command(file: str | None, as_json: bool, page: str | None) -> None:
+    """Read a saved server log, as an expert would: where it stands, what it died of, what to do.
+
+    FILE is a log of vLLM or SGLang, through any wrapper, or - for standard input. Exit code 0 whatever it says.
+    """
+    if (file is None) == (page is None):
+        raise SpecwatchError("explain reads one file", "specwatch explain server.log, or explain --metrics page.txt")
+    found = _page(page) if page is not None else _log(file or "-")
+    year = _year(file)
+    if as_json:
+        output.json(report(found, year))
+    else:
+        for line in explained.lines(found, report(found, year)):
+            output.data(line)
+
+
+def _log(name: str) -> State:
+    state = State()
+    offset = 0
+    for block in _blocks(name):
+        state = step(state, Log(t=0.0, offset=offset, data=block))
+        offset += len(block)
+    return state
+
+
+def _page(name: str) -> State:
+    """One scrape: what its counters say since the server's start."""
+    from collectors.reading.exposition import NotMetrics, scan
+
+    text = b"".join(_blocks(name)).decode("utf-8", "replace")
+    try:
+        samples = scan(text)
+    except NotMetrics as why:
+        raise SpecwatchError(f"{name} is no metrics page: {why.reason}", "save one: curl URL/metrics > page.txt") from None
+    if not samples:
+        raise SpecwatchError(f"{name} has no metric of vLLM or SGLang", "save one: curl URL/metrics > page.txt")
+    state = step(State(), Series(t=0.0, start=0, names=tuple(samples)))
+    state = step(state, Metrics(t=0.0, values=dict(enumerate(samples.values()))))
+    return explained.of_page(state, samples)
+
+
+def _blocks(name: str) -> Iterator[bytes]:
+    try:
+        with _opened(name) as stream:
+            while block := stream.read(BLOCK):
+                yield block
+    except OSError as problem:
+        reason = (problem.strerror or str(problem)).lower()
+        raise SpecwatchError(f"cannot read {name}: {reason}", "give a log file, or - for standard input") from None
+
+
+def _opened(name: str) -> IO[bytes]:
+    if name == "-":
+        return sys.stdin.buffer
+    return Path(name).open("rb")
+
+
+def _year(name: str | None) -> int | None:
+    """vLLM's stamps have no year: a file was last written in the year of its last line."""
+    if name is None or name == "-":
+        return None
+    import time
+
+    try:
+        return time.localtime(Path(name).stat().st_mtime).tm_year
+    except (OSError, OverflowError, ValueError):
+        return None
+
+
