@@ -97,6 +97,15 @@ def test_the_core_exception_is_the_cause_and_the_echo_is_not() -> None:
     assert [problem.severity for problem in found.problems] == ["error"]
 
 
+def test_a_traceback_that_its_process_prints_again_is_counted_once() -> None:
+    again = (
+        start_failure("ValueError: x 1")
+        + "\nProcess EngineCore:\n"
+        + traceback("", "ValueError: x 1", top="_bootstrap")
+    )
+    assert read(again).problems[0].count == 1
+
+
 def test_only_echoes_in_view_is_a_failure_without_a_cause() -> None:
     found = read(traceback(API, ECHO, top="<module>"))
     assert (found.failed, found.cause, found.in_view) == (True, None, False)

@@ -242,7 +242,9 @@ class CauseFinder:
         if line.level in ("INFO", "DEBUG"):
             return False  # a logged request may say anything
         for rule in FATAL:
-            if rule.needle in msg and not (rule.start and self._memory.ready) and "soft=True" not in msg:
+            if rule.needle in msg and "soft=True" not in msg:
+                if rule.start and self._memory.ready:
+                    return True  # its traceback follows, and is told as what the server survived
                 if rule.names:
                     self._memory.add(suspect_of(line, None), line.msg)
                 self._memory.lost(rule.id, line, rule.soft)

@@ -37,8 +37,9 @@ class Memory:
         fold = fold_of(words)
         known = self.suspects.get(fold)
         if known is not None:
-            if suspect.ranks[0] not in known.ranks and len(known.ranks) < _RANKS:
-                self.suspects[fold] = structs.replace(known, ranks=(*known.ranks, *suspect.ranks))
+            # A process prints its own traceback again, bare, as it goes down: no rank of its own.
+            named = dict.fromkeys(rank for rank in (*known.ranks, *suspect.ranks) if rank != (None, None))
+            self.suspects[fold] = structs.replace(known, ranks=tuple(named)[:_RANKS] or known.ranks)
             return fold
         if len(self.suspects) >= _SUSPECTS:
             worst = min(self.suspects, key=lambda key: self.suspects[key].weight)

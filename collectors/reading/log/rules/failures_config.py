@@ -12,7 +12,7 @@ CONFIG = (
         hint="add --trust-remote-code if you trust that code",
         weight=92,
         examples=(
-            "  Value error, The repository /workspace/amd/MiniMax-M2.1-MXFP4 contains custom code which "
+            "  Value error, The repository /models/amd/MiniMax-M2.1-MXFP4 contains custom code which "
             "must be "
             "executed to correctly load the model. You can inspect the repository content at",
             "ValueError: Loading /models/huggingface/Phi-3-small-128k-instruct/ requires you to execute the "
