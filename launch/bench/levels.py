@@ -65,7 +65,7 @@ async def run(
 ) -> Level:
     """Sends every text once. Ends early, with what was measured, when `stop` says so."""
     before = await counters.edge()
-    marks.begin(concurrency=concurrency, total=len(texts), max_tokens=plan.max_tokens)
+    await marks.begin(concurrency=concurrency, total=len(texts), max_tokens=plan.max_tokens)
     samples: list[Sample] = []
     wall, began = time.time(), time.perf_counter()
     reading = asyncio.create_task(counters.keep_reading())

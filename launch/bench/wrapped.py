@@ -36,7 +36,7 @@ async def _run(
 
     try:
         before = await counters.edge()
-        marks.begin(wrapped=list(shown))
+        await marks.begin(wrapped=list(shown))
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv, stdout=sys.stderr.fileno(), stderr=sys.stderr.fileno()
