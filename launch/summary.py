@@ -5,13 +5,14 @@ from typing import Any
 
 from msgspec import structs
 
+from collectors.reading.eta import arrival
 from collectors.reading.report import Report, phase, report
 from collectors.reading.state import State
 from collectors.record.folder import RunFolder
 from collectors.record.follow import STALE_S, Follower
 from launch import figures
 
-__all__ = ["Status", "cause", "lines", "lives", "phase", "progress", "read", "standing", "status"]
+__all__ = ["Status", "cause", "coming", "lines", "lives", "phase", "progress", "read", "standing", "status"]
 
 ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang"}
 
@@ -72,8 +73,8 @@ def lines(run: Follower, now: Status) -> Iterator[str]:
     if now.stalled is not None:
         evidence = "; ".join(now.stalled.get("evidence", ()))
         yield f"stalled for {figures.duration(now.stalled.get('since_s'))}: {evidence}"
-    if not now.ready and now.root_cause is None and (bar := progress(now)):
-        yield bar
+    if not now.ready and now.live is not False:
+        yield from filter(None, (progress(now), coming(state)))
     if now.gpus:
         yield _memory(now.gpus)
     if now.spec is not None:
@@ -114,6 +115,18 @@ def progress(now: Report) -> str | None:
     return text
 
 
+def coming(state: State) -> str | None:
+    """`ready in about 14 min (median of 3 earlier starts, ±2 min)`; None where nothing tells."""
+    found = arrival(state)
+    if found.seconds is None or found.source == "bar":  # the bar's own line says that already
+        return None
+    until = f"{found.of} {'in' if found.of == 'ready' else 'done in'} about {figures.about(found.seconds)}"
+    if found.source == "history":
+        spread = "" if found.spread is None else f", ±{figures.about(found.spread)}"
+        return f"{until} (median of {found.n} earlier start{'s' * (found.n > 1)}{spread})"
+    return f"{until} (by bytes read)"
+
+
 def cause(now: Report) -> Iterator[str]:
     """What went wrong and what to do; nothing when it did not."""
     if now.root_cause is not None:
@@ -121,10 +134,11 @@ def cause(now: Report) -> Iterator[str]:
         yield f"cause: {found['summary']}"
         if found.get("hint"):
             yield f"try: {found['hint']}"
-        yield f"line {found['lineno']:,}: {found['line']}"
+        if found.get("lineno") is not None:  # a death that no line tells of has none
+            yield f"line {found['lineno']:,}: {found['line']}"
     elif now.phase == "failed":
         worst = next((problem for problem in now.problems if problem["severity"] == "error"), None)
-        nearest = f"; nearest to it, line {worst['lineno']:,}: {worst['line']}" if worst else ""
+        nearest = f"; nearest to it: {worst['line']}" if worst and worst["line"] else ""
         yield f"cause: not in the log{nearest}"
 
 

@@ -112,7 +112,7 @@ def test_nobody_records(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = make_run(state / "runs", run_id)
         write_record(folder, events)
         run = Follower(folder)
-        assert wait._until(run, None, False, lambda _: None) == ExitCode.RECORDER_GONE
+        assert wait._until(run, None, False, lambda *_: None) == ExitCode.RECORDER_GONE
 
 
 def test_a_recorder_that_comes_back_in_time_is_waited_for(state: Path) -> None:

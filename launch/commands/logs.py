@@ -133,7 +133,8 @@ def _errors(folder: RunFolder, follow: bool, count: int | None) -> None:
         found = [one for one in problems if one["severity"] == "error" and one["lineno"] not in told]
         for problem in found if count is None else found[max(0, len(found) - count) :]:
             times = f"  ×{problem['count']}" if problem["count"] > 1 else ""
-            output.data(f"line {problem['lineno']:,}: {problem['line']}{times}")
+            where = "" if problem["lineno"] is None else f"line {problem['lineno']:,}: "
+            output.data(f"{where}{problem['line']}{times}")
         told.update(one["lineno"] for one in found)
         count = None
         if run.ended or not follow:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from collectors.errors import ExitCode, SpecwatchError
+from collectors.reading.state import State
 from collectors.record import runs
 from collectors.record.folder import RunFolder
 from collectors.record.follow import Follower
@@ -79,7 +80,7 @@ def _appeared(state: Path, spec: str | None, deadline: float) -> RunFolder:
 
 
 def _until(
-    run: Follower, deadline: float | None, stall_exit: bool, show: Callable[[Status], None]
+    run: Follower, deadline: float | None, stall_exit: bool, show: Callable[[State, Status], None]
 ) -> ExitCode:
     """Follows the record until there is an answer."""
     look, watched = 0.0, time.monotonic()
@@ -92,7 +93,7 @@ def _until(
             if now >= look:
                 look = now + LOOK_S
                 reading = summary.status(run)
-                show(reading)
+                show(run.state, reading)
                 if stall_exit and reading.stalled is not None:
                     return ExitCode.STALLED
                 if run.ended or run.folder.recorder_lives():
@@ -121,8 +122,8 @@ class _Progress:
         self._phase = ""
         self._next = 0.0
 
-    def __call__(self, now: Status) -> None:
-        text = f"{now.phase}  {summary.progress(now) or ''}".rstrip()
+    def __call__(self, state: State, now: Status) -> None:
+        text = "  ".join(filter(None, (now.phase, summary.progress(now), summary.coming(state))))
         if self._terminal:
             _line.draw(_bar(now, text))
         elif now.phase != self._phase or time.monotonic() >= self._next:
