@@ -259,3 +259,13 @@ def test_own_prompts_in_any_of_the_usual_forms(tmp_path: Path) -> None:
         '{"prompt": "one"}\n{"text": "two"}\n\n{"messages": [{"role": "user", "content": "three"}]}\n'
     )
     assert [p.text for p in prompts.load(file).prompts] == ["one", "two", "three"]
+
+
+def test_a_command_that_exits_0_without_a_success_is_exit_1(serve: Serve, tmp_path: Path) -> None:
+    saved = str(tmp_path / "own.json")
+    code = f"import json, sys; json.dump({SAVED | {'completed': 0}!r}, open(sys.argv[-1], 'w'))"
+    process = cli("--url", serve().url, "--", sys.executable, "-c", code, "--result-filename", saved)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "error: no request succeeded" in err
+    assert "note: the command's own result has no successful request" in out
