@@ -39,7 +39,7 @@ _ESCAPE = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _WRAPPER = re.compile(
     r"\s{0,8}(?:"
-    r"[A-Za-z][\w.-]{0,80} {1,40}\| "  # docker compose
+    r"(?:\[[\w.-]{1,80}\]|[A-Za-z][\w.-]{0,80}) {1,40}\| "  # docker compose
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]?(?: std(?:out|err) [FP])? ?"
     r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4} ?: "
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [\w.-]{1,80} [\w.@/-]{1,80}(?:\[\d{1,10}\])?: ?"

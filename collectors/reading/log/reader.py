@@ -26,6 +26,12 @@ _STAMP = re.compile(rb"(?:20\d\d-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d(?=[ \].,])")
 _ACCESS = re.compile(rb'INFO:\s{2,10}\S{3,60} - "(GET) /(?:health|metrics|ping|v1/models|health_generate|version|load)\S{0,200} HTTP/[\d.]{1,3}" 200')
 _FIGURES = ("SpecDecoding metrics: ", "Avg prompt throughput")
 _KEPT = JSON
+# What the processes of a dead server still print may be read, but moves nothing.
+_FIGURES_LEFT = ("engine", "memory_gib", "gen_tok_s", "spec", "stamp")
+_VLLM = re.compile(
+    rb"\((?:APIServer|ApiServer_\d+|EngineCore\w{0,8}|Worker_\w{1,40}|VllmWorker[\w= ]{0,40}|RayWorkerWrapper) pid=\d"
+    rb"|(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d"
+)
 
 
 def read(state: LogState, event: Log) -> LogState:
@@ -104,6 +110,8 @@ class _Reader:
             at = end + 1
         self.number += data.count(b"\n", counted)
         self._stamp(data)
+        if self.state.engine is None and _VLLM.search(data) is not None:
+            self.state = structs.replace(self.state, engine="vllm")
 
     def _stamp(self, data: bytes) -> None:
         """The last time of day printed, also by lines that no rule looks at."""
@@ -134,8 +142,11 @@ class _Reader:
             self.state = phases.stamped(self.state, line.wall)
             if line.wall != self.state.stamp:
                 self.state = structs.replace(self.state, stamp=line.wall)
-        if not echo and not self._lost:
+        if not echo:
+            before = self.state
             self._meaning(line)
+            if self._lost:
+                self.state = structs.replace(before, **{name: getattr(self.state, name) for name in _FIGURES_LEFT})
         muted = noise.muted_by(line, self.state.model)
         if muted is not None or echo:
             self.hidden[muted or "request-echo"] += 1
