@@ -79,7 +79,7 @@ def test_a_broken_shard_is_named(server: Server, tmp_path: Path) -> None:
     assert server.launch("truncated", server.argv(target=target), "--force").returncode == 0
     waited = server.wait()
     assert waited.returncode == 1
-    now = server.status()
+    now = server.until("its end", lambda now: now["exit"], 60)
     assert (now["phase"], now["ready"], now["exit"]["code"]) == ("failed", False, 1)
     assert "incomplete metadata, file not fully covered" in now["root_cause"]["line"]
     assert now["root_cause"]["line"] in waited.stderr
@@ -92,7 +92,7 @@ def test_a_cache_that_is_too_small_is_named(server: Server) -> None:
     assert server.launch("small", argv).returncode == 0
     waited = server.wait()
     assert waited.returncode == 1
-    now = server.status()
+    now = server.until("its end", lambda now: now["exit"], 60)
     assert (now["phase"], now["exit"]["code"]) == ("failed", 1)
     assert "KV cache" in now["root_cause"]["line"]
     assert now["root_cause"]["summary"] in waited.stderr

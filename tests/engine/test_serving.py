@@ -82,7 +82,7 @@ def assert_equal(found: Figures, grown: dict[str, float], positions: int) -> Non
         grown[f"vllm:spec_decode_num_{name}_total"] for name in ("drafts", "draft_tokens", "accepted_tokens")
     )
     at = [grown[f"vllm:spec_decode_num_accepted_tokens_per_pos_total[{i}]"] for i in range(positions)]
-    assert drafts > 20
+    assert drafts > 10
     assert (found.drafts, found.draft_tokens, found.accepted) == (drafts, drafted, accepted)
     assert found.acceptance_rate == accepted / drafted
     assert found.mean_length == 1 + accepted / drafts
@@ -113,7 +113,7 @@ def test_plain_in_a_session_that_hangs_up_then_terminated(server: Server) -> Non
     assert (now["ready"], now["live"], now["run"]["name"]) == (True, True, "plain")
     assert now["phase"] in ("ready", "serving")
     assert now["spec"] is None
-    assert server.reading().life.owner == "same"
+    server.until("whose socket it is", lambda _: server.reading().life.owner == "same", 30)
     assert {"loading", "ready"} <= {row["phase"] for row in now["timeline"]}
     tokens = traffic(server, 32)
     server.until("the tokens", lambda _: served(server) == tokens, 30)
@@ -183,7 +183,7 @@ def test_eagle3_bench_then_its_api_server_is_killed(server: Server) -> None:
     assert now["phase"] == "failed"
     assert server.processes()
     assert server.folder.server_log.stat().st_size >= size
-    stopped = server.specwatch("stop", server.id)
+    stopped = server.specwatch("stop", server.id, "--kill", "--timeout", "20")
     assert stopped.returncode == 0, stopped.stderr
     assert not server.processes()
     state = ended(server)
