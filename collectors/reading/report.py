@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from collectors.reading import stamps
+from collectors.reading import patches, stamps
 from collectors.reading.eta import left_of
 from collectors.reading.events import Exit
 from collectors.reading.log.bars import shown
@@ -64,6 +64,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """the last printed generation throughput"""
     memory_gib: dict[str, float] = {}
     """figures that the log prints: `model_weights`, `kv_available`, `kv_needed`, `cuda_graphs`, …"""
+    patches: dict[str, dict[str, int]] = {}
+    """patch -> status (`applied`, `native`, `armed`, `absent`, `failed`, …) -> number of processes"""
 
 
 def phase(state: State) -> str:
@@ -90,11 +92,12 @@ def report(state: State, year: int | None = None) -> Report:
         timeline=timeline(state, year),
         root_cause=_cause(found.cause),
         cause_in_view=found.in_view,
-        problems=[_problem(p) for p in (*found.problems, *_sockets(state), *log.problems)],
+        problems=[_problem(p) for p in (*found.problems, *_sockets(state), *patches.troubles(state), *log.problems)],
         hidden={"lines": log.hidden_lines, "by_rule": log.hidden_by_rule},
         spec=structs.asdict(log.spec) if log.spec else None,
         gen_tok_s=log.gen_tok_s,
         memory_gib=log.memory_gib,
+        patches=patches.counts(log),
     )
 
 

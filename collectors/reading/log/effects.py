@@ -151,3 +151,14 @@ def add_problem(state: LogState, line: Line, rule: str, severity: str, advice: s
         processes=(line.process,) if line.process else (), advice=advice,
     )  # fmt: skip
     return structs.replace(state, problems=(*state.problems, problem))
+
+
+MOST_PROCESSES = 512
+
+
+def patched(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+    """One process says what a patch did there."""
+    said = {**state.patches.get(match["patch"], {}), match["pid"]: match["status"]}
+    if len(said) > MOST_PROCESSES or len(state.patches) > MOST_PROCESSES:
+        return state
+    return structs.replace(state, patches={**state.patches, match["patch"]: said})

@@ -58,4 +58,4 @@ class LogState(Struct, frozen=True):
     checkpoint_gib: float | None = None
     filesystem: str | None = None
     ranks: dict[str, int] = {}  # process label -> pid, as prefixes name them
-    patches: dict[str, dict[str, int]] = {}  # patch id -> {status: processes}
+    patches: dict[str, dict[str, str]] = {}  # patch -> {pid: its last status}; patches.counts counts them

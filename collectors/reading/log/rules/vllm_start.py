@@ -10,6 +10,7 @@ from collectors.reading.log.effects import (
     enter,
     fact,
     gib,
+    patched,
     ready,
 )
 from collectors.reading.log.loading import checkpoint, model_loaded, rank_seen, weights_read
@@ -18,6 +19,10 @@ from collectors.reading.log.rules.rule import Rule
 _V = ("vllm", "json")
 
 START = (
+    Rule("patch", "[specwatch-patch] ", r'^\[specwatch-patch\] \{"patch": "(?P<patch>[^"\\]{1,200})", "status": '
+         r'"(?P<status>\w{1,20})", "pid": (?P<pid>\d{1,10})', patched,
+         ('[specwatch-patch] {"patch": "eagle3.whitelist", "status": "applied", "pid": 17, "added": ["kimi_k2"]}',
+          '[specwatch-patch] {"patch": "/home/u/mine.py", "status": "failed", "pid": 17, "error": "RuntimeError: no"}')),
     Rule("banner", "server version ", r"^vLLM (?:API )?server version (?P<engine_version>[^\s,]+)"
          r"(?:, serving model (?P<model>.+))?", both(begin("vllm"), fact("engine_version", "model")),
          ("INFO 05-01 10:00:00 [api_server.py:1043] vLLM API server version 0.8.5",
