@@ -4,21 +4,37 @@ import contextlib
 import os
 import pwd
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from collectors.errors import SpecwatchError
 from collectors.record import runs
 from collectors.record.folder import RunFolder
 from collectors.redact import Redactor
 from collectors.sources.tree import TAG
-from launch import detach, holders, modelfacts, outlive, output, preflight
+from launch import detach, holders, modelfacts, outlive, output, predoctor, preflight
 from launch.config import Config
 from launch.patches import environment as patching
 from launch.plan import Plan, run_info, version_tuple
 
+Ask = Callable[[str], bool]
 
-def start(plan: Plan, config: Config, state: Path, *, force: bool = False) -> RunFolder:
-    """Raises SpecwatchError, with nothing left behind, when the launch cannot or should not go on."""
+
+def start(
+    plan: Plan,
+    config: Config,
+    state: Path,
+    *,
+    force: bool = False,
+    doctor: bool = True,
+    ask: Ask | None = None,
+) -> RunFolder:
+    """Raises SpecwatchError, with nothing left behind, when the launch cannot or should not go on.
+
+    `ask`: puts doctor's errors to the user; without it they end the launch.
+    """
     site = preflight.Site(
         state=state,
         target=modelfacts.read(plan.model) if plan.model else None,
@@ -26,10 +42,12 @@ def start(plan: Plan, config: Config, state: Path, *, force: bool = False) -> Ru
         cards=holders.cards(),
     )
     _preflight(plan, site, force)
+    advice = _doctor(plan, site, ask) if doctor and not force else ()
     _own(state)
     redactor = Redactor(plan.argv, plan.env)
     facts = site.gpu_facts(plan)
     info = run_info(plan, redactor, config, site.target, site.drafter, facts, state)
+    info = replace(info, facts=replace(info.facts, advice=advice))
     outlook = outlive.outlook(plan.env)
     made = _new_folders(runs.runs_dir(state))
     try:
@@ -63,6 +81,22 @@ def _preflight(plan: Plan, site: preflight.Site, force: bool) -> None:
                 output.say(f"hint: {finding.hint}")
     if errors and not force:
         raise SpecwatchError(errors[0].message, f"{errors[0].hint}; --force starts it all the same")
+
+
+def _doctor(plan: Plan, site: preflight.Site, ask: Ask | None) -> tuple[str, ...]:
+    """Its warnings, which the screen keeps. An error is put to the user before 25 minutes are spent."""
+    diagnosis = predoctor.diagnose(plan, site)
+    if diagnosis is None:
+        return ()
+    errors = [finding for finding in diagnosis.findings if finding.severity == "error"]
+    for finding in errors if ask else errors[1:]:  # the first one is the error that ends the launch
+        output.say(f"error: {predoctor.sentence(finding)}")
+        output.say(f"hint: {finding.fix}")
+    if errors and not (ask and ask("launch it all the same?")):
+        raise SpecwatchError(
+            predoctor.sentence(errors[0]), f"{errors[0].fix}; --no-doctor launches it unchecked"
+        )
+    return tuple(predoctor.sentence(finding) for finding in diagnosis.findings if finding.severity != "info")
 
 
 def _patched(plan: Plan, site: preflight.Site) -> dict[str, str]:

@@ -58,6 +58,7 @@ class RunFacts(Struct, frozen=True):
     gpu_total_mib: tuple[int, ...] = ()
     gpus_of_run: tuple[int, ...] | None = None  # those the server may see (CUDA_VISIBLE_DEVICES); None: all
     patches: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()  # what doctor warned of before the start
     history: tuple[
         "PastRun", ...
     ] = ()  # earlier runs of the same key, newest last: the arrival estimate's source

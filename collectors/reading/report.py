@@ -1,5 +1,6 @@
 """State -> the public reading: what `explain`, `status`, `wait` and hooks print (docs/explain-schema.md)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct, field, structs
@@ -92,7 +93,7 @@ def report(state: State, year: int | None = None) -> Report:
         timeline=timeline(state, year),
         root_cause=_cause(found.cause),
         cause_in_view=found.in_view,
-        problems=[_problem(p) for p in (*found.problems, *_sockets(state), *patches.troubles(state), *log.problems)],
+        problems=[_problem(p) for p in (*found.problems, *_around(state), *log.problems)],
         hidden={"lines": log.hidden_lines, "by_rule": log.hidden_by_rule},
         spec=structs.asdict(log.spec) if log.spec else None,
         gen_tok_s=log.gen_tok_s,
@@ -162,6 +163,19 @@ def _sockets(state: State) -> tuple[Problem, ...]:
         text = "/health answers, but nothing proves that this run answers it"
         return (Problem("warning", "unproven-socket", text, 0, 0, at),)
     return ()
+
+
+def _around(state: State) -> Iterator[Problem]:
+    """Troubles that no line of the log tells."""
+    yield from _sockets(state)
+    yield from patches.troubles(state)
+    yield from _advice(state)
+
+
+def _advice(state: State) -> Iterator[Problem]:
+    """doctor's warnings from before the start."""
+    for sentence in state.run.advice:
+        yield Problem("warning", "doctor", sentence, 0, 0, 0.0)
 
 
 def _progress(state: State) -> dict[str, Any] | None:

@@ -39,6 +39,7 @@ def _complete_profiles(ctx: click.Context, _param: click.Parameter, incomplete: 
 @click.option(
     "--patch", "patches", multiple=True, metavar="NAME", help="Patch this launch; `specwatch patches` lists."
 )
+@click.option("--no-doctor", is_flag=True, help="Do not check the drafter against its target.")
 @click.option("--force", is_flag=True, help="Start although the checks say that it will fail.")
 @click.pass_context
 def command(
@@ -47,6 +48,7 @@ def command(
     name: str | None,
     detach: bool,
     patches: tuple[str, ...],
+    no_doctor: bool,
     force: bool,
 ) -> int | None:
     r"""Start a server that outlives this terminal, and watch it load.
@@ -56,8 +58,9 @@ def command(
     specwatch launch eagle3
     specwatch launch eagle3 --detach -- --max-num-seqs 64
 
-    Port, GPUs, checkpoint and disk are checked first. The server gets your command and environment as they are: no
-    flag is added. Behind `--` stands the command, or flags to be added to the PROFILE's.
+    Port, GPUs, checkpoint, disk, and an EAGLE-3 drafter against its target (`doctor`) are checked first. The
+    server gets your command and environment as they are: no flag is added. Behind `--` stands the command, or
+    flags to be added to the PROFILE's.
 
     A profile, in the configuration file: `[profile.NAME]` with command, flags, env, patches, engine, url, extends.
     """
@@ -71,13 +74,20 @@ def command(
         name=name,
         patches=patches,
     )
-    folder = start(planned, config, state_of(ctx.obj), force=force)
-    if detach or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    folder = start(
+        planned, config, state_of(ctx.obj), force=force, doctor=not no_doctor, ask=_ask if terminal else None
+    )
+    if detach or not terminal:
         output.data(folder.id)
         return None
     from tui.app import run_app
 
     return run_app(folder)
+
+
+def _ask(question: str) -> bool:
+    return click.confirm(question, err=True)
 
 
 def _argv(profile: Profile, given: tuple[str, ...]) -> tuple[str, ...]:
