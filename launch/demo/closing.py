@@ -31,6 +31,7 @@ def lines(state: State, found: Result, base: Result | None) -> Iterator[str]:
     yield ""
     yield f"mean length: accepted draft tokens a step and the target's own one; {K + 1} at most."
     yield "position i: share of the drafts whose token i was accepted, counted from 0."
+    yield from (f"note: {note}" for note in found.notes)
     yield "A tiny made-up model on a CPU shows what is measured, not what a GPU gains."
 
 
