@@ -98,10 +98,17 @@ class Server:
     def processes(self) -> dict[int, str]:
         """The server's tree: pid -> command line, by the mark that the keeper put into its environment."""
         mark = f"SPECWATCH_RUN={self.id}".encode()
+        leader = b""
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            leader = str(msgspec.json.decode((self.folder.path / "server.json").read_bytes())["pid"]).encode()
         found = {}
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
-                if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                if not entry.name.isdigit():
+                    continue
+                # setproctitle may write over the environment: the session tells what the mark does not.
+                session = (entry / "stat").read_bytes().rpartition(b")")[2].split()[3]
+                if session == leader or mark in (entry / "environ").read_bytes().split(b"\0"):
                     command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                     if command:  # a zombie has none
                         found[int(entry.name)] = command
