@@ -1,5 +1,6 @@
 """When it will be ready: from this model's earlier runs here, else from bytes read, else from the bar's own pace."""
 
+from math import isfinite
 from statistics import median
 from typing import Literal
 
@@ -9,15 +10,19 @@ from collectors.reading.events import PastRun
 from collectors.reading.log import bars
 from collectors.reading.log.parts import Bar
 from collectors.reading.log.phases import ORDER
+from collectors.reading.series import Ring
 from collectors.reading.state import State
 
 RUNS = 5  # earlier runs that count
 _WINDOW_S = 30.0  # of bytes read, for their rate
 _JUMP = 3.0  # a unit this many times slower than those before it is another pace: the page cache ended
+_AGREE = 0.25  # how far bytes and bar may differ, as parts of the whole, and still tell of the same load
+_START = ORDER[: ORDER.index("ready")]
 
 
 class Arrival(Struct, frozen=True):
-    """`seconds` from the State's time; `of`: "ready", or the end of the running bar where no history tells more."""
+    """`seconds` from the State's time; `of`: "ready", or the end of the weights or of the running bar where no
+    history tells more."""
 
     seconds: float | None = None
     spread: float | None = None  # half of the range that the earlier runs span
@@ -28,73 +33,129 @@ class Arrival(Struct, frozen=True):
 
 def arrival(state: State) -> Arrival:
     log = state.log
-    if log.ready or log.phase in ("stopped", "failed"):
+    up = log.ready or (state.life.health == 200 and state.life.owner != "other")
+    if up or log.stopping_t is not None or state.life.exit is not None or log.suspects.fatal is not None:
         return Arrival()
     return _history(state) or _bytes(state) or _bar(state) or Arrival()
 
 
 def _history(state: State) -> Arrival | None:
-    """The median of what the running and the later steps took, less what the running one has used already."""
-    runs = _alike(state)
-    if not runs:
+    """Over the running and the later steps: the median of what each took, less what it has had already."""
+    runs = [_lengths(run) for run in _alike(state)]
+    now = state.log.steps[-1].name if state.log.steps else "start"
+    if not runs or now not in _START:
         return None
-    now = state.log.steps[-1] if state.log.steps else None
-    name = now.name if now else "start"
-    used = max(0.0, state.t - (now.t0 if now else 0.0))
-    later = ORDER[ORDER.index(name) + 1 : ORDER.index("ready")]
-    left = [sum(run.steps.get(step, 0.0) for step in later) + max(0.0, run.steps.get(name, 0.0) - used) for run in runs]
-    return Arrival(median(left), (max(left) - min(left)) / 2 if len(left) > 1 else None, "history", len(runs))
+    had = _had(state)
+    coming = _START[_START.index(now) :]
+    left = sum(max(0.0, median(run[step] for run in runs) - had.get(step, 0.0)) for step in coming)
+    whole = [sum(max(0.0, run[step] - had.get(step, 0.0)) for step in coming) for run in runs]
+    return Arrival(left, (max(whole) - min(whole)) / 2 if len(runs) > 1 else None, "history", len(runs))
+
+
+def _lengths(run: PastRun) -> dict[str, float]:
+    """Seconds of every step of one earlier run; "start" has the silence before its first line too."""
+    steps = {step: run.steps.get(step, 0.0) for step in _START}
+    known = sum(steps.values()) - steps["start"]
+    return {**steps, "start": max(steps["start"], run.total - known)}
+
+
+def _had(state: State) -> dict[str, float]:
+    """Seconds that each step of this start has had until now."""
+    had = {"start": state.t if not state.log.steps else state.log.steps[0].t0}
+    for step in state.log.steps:
+        end = state.t if step.t1 is None else step.t1
+        had[step.name] = had.get(step.name, 0.0) + max(0.0, end - step.t0)
+    return had
 
 
 def _alike(state: State) -> tuple[PastRun, ...]:
-    """The last runs of the same class; a load is cold while at least half of what it reads comes from storage."""
-    runs = state.run.history
-    read, through = state.hosts.read.last, state.hosts.rchar.last
+    """The last runs of the same class, whole ones only. Cold is a load of which at least half comes from storage."""
+    runs = tuple(run for run in state.run.history if _sound(run))
+    cold = _cold(state)
+    same = tuple(run for run in runs if run.cold is cold) if cold is not None else ()
+    return (same or runs)[-RUNS:]
+
+
+def _sound(run: PastRun) -> bool:
+    """Whether the run's times can be true: a file that anybody may edit tells them."""
+    times = (run.total, *run.steps.values())
+    return run.total > 0 and all(isfinite(time) and time >= 0 for time in times)
+
+
+def _cold(state: State) -> bool | None:
+    """Read from storage, against what the busiest process read by any way; a mapped file counts only in the first."""
     target = sum(state.run.shard_bytes)
-    if read is not None and through and target and through > target / 20:
-        same = tuple(run for run in runs if run.cold is (read > through / 2))
-        runs = same or runs
-    return runs[-RUNS:]
+    stored = state.hosts.read.last or 0.0
+    through = max((p.rchar or 0 for p in state.hosts.procs.values()), default=0)
+    most = max(stored, through)
+    return None if not target or most < target / 20 else stored >= most / 2
 
 
 def _bytes(state: State) -> Arrival | None:
-    """Bytes that the busiest rank read against the shards' sizes: every rank reads all shards."""
-    total = sum(state.run.shard_bytes) + sum(state.run.drafter_bytes)
-    if not total or state.log.phase not in ("starting", "loading"):
+    """Bytes read since the weights began against the shards' sizes, wherever the bar does not speak against it.
+
+    From storage they are counted once however many ranks read them; by calls of read, every rank reads all.
+    """
+    total = sum(state.run.shard_bytes)
+    begun = next((step.t0 for step in state.log.steps if step.name == "weights"), None)
+    if not total or begun is None or state.log.phase != "loading":
         return None
-    one = max((p.rchar or 0 for p in state.hosts.procs.values()), default=0)
-    tree, slope = state.hosts.rchar.last, state.hosts.rchar.slope(state.t - _WINDOW_S)
-    if not one or not tree or not slope or slope <= 0 or one >= total:
-        return None
-    return Arrival((total - one) / (slope * one / tree), None, "bytes", of="weights")
+    ranks = max(
+        1, sum((p.rchar or 0) > total / 100 for p in state.hosts.procs.values() if "Worker" in p.title)
+    )
+    for ring, readers in ((state.hosts.read, 1), (state.hosts.rchar, ranks)):
+        got = ((ring.last or 0.0) - (_at(ring, begun) or 0.0)) / readers
+        pace = (ring.slope(max(begun, state.t - _WINDOW_S)) or 0.0) / readers
+        if pace > 0 and 0 < got < total and _agrees(state, got / total):
+            return Arrival((total - got) / pace, None, "bytes", of="weights")
+    return None
+
+
+def _agrees(state: State, share: float) -> bool:
+    bar = bars.shown(state.log)
+    if bar is None or not bar.total or bar.model != "target":
+        return share > 0.01
+    return abs(bar.done / bar.total - share) <= _AGREE
+
+
+def _at(ring: Ring, t: float) -> float | None:
+    return next((value for at, value in reversed(ring.points) if at <= t and value is not None), None)
 
 
 def _bar(state: State) -> Arrival | None:
     bar = bars.shown(state.log)
-    left = left_of(bar) if bar is not None else None
-    return None if left is None else Arrival(left, None, "bar", of="bar")
+    left = left_of(bar, state.t) if bar is not None else None
+    return Arrival(left, None, "bar", of="bar") if left else None
 
 
-def left_of(bar: Bar) -> float | None:
-    """Seconds a bar has left at its recent pace: of 25 shards in 20 s and then 16 s each, the 16 s count.
+def left_of(bar: Bar, now: float | None = None) -> float | None:
+    """Seconds a bar has left at its present pace: of 25 shards in 20 s and then 16 s each, the 16 s count.
 
-    With fewer than two points of its own, what the bar printed.
+    `now`: how long the running unit has taken already shortens its own rest, and slows the pace once it is slower
+    than those before it. With fewer than two points of its own, what the bar printed.
     """
     if bar.total is None or bar.done >= bar.total:
         return 0.0 if bar.total is not None else None
-    pace = pace_of(bar)
-    return bar.printed_eta_s if pace is None else (bar.total - bar.done) * pace
+    pace, waited = pace_of(bar), max(0.0, (now or 0.0) - bar.t)
+    if pace is None:
+        return None if bar.printed_eta_s is None else max(0.0, bar.printed_eta_s - waited)
+    if waited > max(2.0, _JUMP * pace):
+        pace = waited
+    return max(0.0, (bar.total - bar.done) * pace - min(waited, pace))
 
 
 def pace_of(bar: Bar) -> float | None:
-    """Seconds a unit: the mean of the last five intervals, or the last one alone where the pace has jumped."""
-    spans = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(bar.track, bar.track[1:], strict=False) if b[1] > a[1]]
-    recent = spans[-5:]
-    if not recent or not sum(s for s, _ in recent):
+    """Seconds a unit: the mean of the last five intervals, or of those since the pace has jumped."""
+    spans = [
+        (b[0] - a[0], b[1] - a[1]) for a, b in zip(bar.track, bar.track[1:], strict=False) if b[1] > a[1]
+    ]
+    if not spans or not sum(s for s, _ in spans[-5:]):
         return None
-    last = recent[-1][0] / recent[-1][1]
-    before = spans[-6:-1]
-    earlier = sum(s for s, _ in before) / sum(n for _, n in before) if before else last
-    if earlier and last > _JUMP * earlier and recent[-1][0] >= 2:  # bars print whole seconds
-        return last
+    last = spans[-1][0] / spans[-1][1]
+    since = len(spans)
+    while since and spans[since - 1][0] * _JUMP > last * spans[since - 1][1]:
+        since -= 1
+    before = [s / n for s, n in spans[max(0, since - 5) : since]]
+    jumped = spans[-1][0] >= 2 and before and max(before) * _JUMP < last  # bars print whole seconds
+    recent = spans[max(since, len(spans) - 5) :] if jumped else spans[-5:]
     return sum(s for s, _ in recent) / sum(n for _, n in recent)

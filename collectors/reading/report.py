@@ -89,7 +89,7 @@ def report(state: State, year: int | None = None) -> Report:
         stalled={"since_s": stuck.since_s, "evidence": list(stuck.evidence)} if stuck else None,
         ready=up,
         ready_line=log.ready_line if up else None,
-        progress=_progress(state),
+        progress=_progress(state, now),
         timeline=timeline(state, year),
         root_cause=_cause(found.cause),
         cause_in_view=found.in_view,
@@ -108,24 +108,39 @@ def conclusion(state: State) -> Conclusion:
 
 
 def _conclusion(state: State, log: LogState) -> Conclusion:
-    life = state.life
-    gone = life.exit
-    if gone is None and life.reaped is not None:
-        gone = Exit(t=life.reaped.t, code=life.reaped.code, signal=life.reaped.signal)
-    asked = life.stop_asked_t is not None
-    by_signal = gone is not None and (gone.signal in _STOP_SIGNALS or gone.code in _STOP_CODES)
     return conclude(
         log.suspects,
-        stopping=log.stopping_t is not None or by_signal,
-        exit=gone,
-        stop_asked=asked,
-        oom_kills=state.hosts.box.oom_kills,
+        stopping=log.stopping_t is not None,
+        exit=_gone(state),
+        stop_asked=_asked(state, log),
+        oom_kills=state.hosts.oom_kills,
         phase=log.phase,
     )
 
 
+def _gone(state: State) -> Exit | None:
+    """How the server's own process ended; of its tree others may live on. A lost Exit has no more than Reaped knew."""
+    life = state.life
+    if life.exit is not None and (life.exit.code, life.exit.signal) != (None, None):
+        return life.exit
+    if life.reaped is not None:
+        return Exit(t=life.reaped.t, code=life.reaped.code, signal=life.reaped.signal)
+    return life.exit
+
+
+def _asked(state: State, log: LogState) -> bool:
+    """Whether somebody wanted it to stop: through us, or by the signals of a stop. Not if it was dead by then."""
+    asked, gone, fatal = state.life.stop_asked_t, _gone(state), log.suspects.fatal
+    if asked is None and gone is not None and (gone.signal in _STOP_SIGNALS or gone.code in _STOP_CODES):
+        asked = gone.t - _STOPPING_S
+    dead = [end.t for end in (gone, fatal) if end is not None]
+    return asked is not None and asked <= min(dead, default=asked) + _REQUEST_S
+
+
 _STOP_SIGNALS = (2, 15)
 _STOP_CODES = (130, 143)
+_STOPPING_S = 30.0  # at most between a signal and the end: an orderly stop takes 0.3-2.6 s on the recordings
+_REQUEST_S = 2.0  # the record may have a request after the first of its consequences
 
 
 def _standing(state: State, log: LogState, found: Conclusion) -> str:
@@ -159,7 +174,7 @@ def _sockets(state: State) -> tuple[Problem, ...]:
         text = f"/health is answered by {who}, which is not of this run"
         advice = "an earlier server still holds the port: stop it, or choose another --port"
         return (Problem("error", "foreign-socket", text, 0, 0, at, advice=advice),)
-    if life.owner == "unknown" and not state.log.ready and state.log.size:
+    if life.owner == "unknown" and state.log.ready_t is None and _gone(state) is None:
         text = "/health answers, but nothing proves that this run answers it"
         return (Problem("warning", "unproven-socket", text, 0, 0, at),)
     return ()
@@ -178,11 +193,12 @@ def _advice(state: State) -> Iterator[Problem]:
         yield Problem("warning", "doctor", sentence, 0, 0, 0.0)
 
 
-def _progress(state: State) -> dict[str, Any] | None:
+def _progress(state: State, now: str) -> dict[str, Any] | None:
     bar = shown(state.log)
     if bar is None:
         return None
-    return {"label": bar.label, "done": _whole(bar.done), "total": _whole(bar.total), "eta_s": _rounded(left_of(bar)),
+    left = None if now in ("failed", "stopped") else left_of(bar, state.t)
+    return {"label": bar.label, "done": _whole(bar.done), "total": _whole(bar.total), "eta_s": _rounded(left),
             "model": bar.model or None, "unit": bar.unit}  # fmt: skip
 
 
@@ -195,13 +211,17 @@ def _rounded(value: float | None) -> float | None:
 
 
 def timeline(state: State, year: int | None = None) -> list[dict[str, Any]]:
-    """The steps in order. A run that was watched has its own clock; a saved log has what it printed."""
+    """The steps in order. A run that was watched has its own clock; a saved log has what it printed.
+
+    What we launched starts with the silence before its first line (6-19 s on the recordings).
+    """
     watched = state.wall0 is not None
     rows = []
-    for step in state.log.steps:
+    for place, step in enumerate(state.log.steps):
         if watched:
-            begun = stamps.iso((state.wall0 or 0.0) + step.t0)
-            took: float | None = (state.t if step.t1 is None else step.t1) - step.t0
+            t0 = 0.0 if place == 0 and not state.run.foreign else step.t0
+            begun = stamps.iso((state.wall0 or 0.0) + t0)
+            took: float | None = (state.t if step.t1 is None else step.t1) - t0
         else:
             begun = stamps.printed(step.wall0, year) or ""
             took = stamps.between(step.wall0, step.wall1 if step.t1 is not None else state.log.stamp)
@@ -218,5 +238,6 @@ def _cause(cause: Cause | None) -> dict[str, Any] | None:
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
-    return {"severity": problem.severity, "line": problem.line, "lineno": problem.lineno or None, "count": problem.count,
-            "processes": list(problem.processes), "rule": problem.rule, "advice": problem.advice}  # fmt: skip
+    return {"severity": problem.severity, "line": problem.line, "lineno": problem.lineno or None,
+            "count": problem.count, "processes": list(problem.processes), "rule": problem.rule,
+            "advice": problem.advice}  # fmt: skip
