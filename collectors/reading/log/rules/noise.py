@@ -55,7 +55,7 @@ ENGINE_NOISE = (
           r"|^For debugging consider passing CUDA_LAUNCH|^Compile with `TORCH_USE_CUDA_DSA`",
           "PyTorch's standing advice under each CUDA error.",
           ("CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below",)),
-    Noise("aiter-build", "[aiter]", r"^\[aiter\] |^\[Aiter", "Builds of ROCm kernels, shown as the compiling phase.",
+    Noise("aiter-build", "[aiter]", r"^\[aiter\] (?!WARNING)|^\[Aiter", "Builds of ROCm kernels, shown as the compiling phase.",
           ("(Worker_TP0 pid=5) [aiter] waiting for baton release at /x/lock_module_rmsnorm",)),
     Noise("baton", "waiting for baton", r"waiting for baton release", "One rank builds a kernel, the others wait.",
           ("(Worker_TP0 pid=54562) [2026-03-10 20:11:49] INFO file_baton.py:48: waiting for baton release at /x/lock",)),
