@@ -119,13 +119,12 @@ def _conclusion(state: State, log: LogState) -> Conclusion:
 
 
 def _gone(state: State) -> Exit | None:
-    """How the server's own process ended; of its tree others may live on. A lost Exit has no more than Reaped knew."""
-    life = state.life
-    if life.exit is not None and (life.exit.code, life.exit.signal) != (None, None):
-        return life.exit
-    if life.reaped is not None:
-        return Exit(t=life.reaped.t, code=life.reaped.code, signal=life.reaped.signal)
-    return life.exit
+    """How and when the server's own process ended; others of its tree may live on. A lost exit code is Reaped's."""
+    gone, reaped = state.life.exit, state.life.reaped
+    if reaped is None:
+        return gone
+    known = gone if gone is not None and (gone.code, gone.signal) != (None, None) else reaped
+    return Exit(t=reaped.t, code=known.code, signal=known.signal)
 
 
 def _asked(state: State, log: LogState) -> bool:
