@@ -59,7 +59,7 @@ def _quiet_s(state: State) -> float | None:
         return None
     grown = [_risen(ring) for ring in _rings(state).values()]
     moved = [bar.t for bar in state.log.bars]
-    return state.t - max(worked, *grown, *moved)
+    return state.t - max([worked, *grown, *moved])
 
 
 def _idle(state: State, quiet: float | None) -> Stalled | None:
