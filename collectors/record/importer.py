@@ -28,7 +28,7 @@ from collectors.record.windows import mark_benches
 from collectors.sources.logtail import LIMIT
 from collectors.sources.metrics import SeriesTable, samples
 
-_STAMP = re.compile(rb"\b(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\b")
+_STAMP = re.compile(rb"(?<!\d)(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\b")
 _TICKS = 100  # clock ticks a second on every Linux that a recording comes from
 OTHERS_S = 1.0  # no server answers sooner than this after its start: what does is another one
 
