@@ -13,7 +13,9 @@ flags = { tensor-parallel-size = 8, enforce-eager = true, max-num-seqs = 16 }
 env = { VLLM_X = "1", GONE = "1" }
 [profile.eagle3]
 extends = "base"
-flags = { enforce-eager = false, speculative-config = { method = "eagle3", model = "d" }, lora-modules = ["a=b", "c=d"] }
+flags.enforce-eager = false
+flags.speculative-config = { method = "eagle3", model = "d" }
+flags.lora-modules = ["a=b", "c=d"]
 env = { GONE = false }
 patches = ["eagle3"]
 [profile.k5]
