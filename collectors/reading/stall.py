@@ -121,9 +121,13 @@ def _ranks_behind(state: State) -> Stalled | None:
         return None
     if len(ranks) == 2 and state.log.phase != "loading":
         return None
-    done = _done({pid: hosts.procs[pid] for pid in ranks.values()})
-    slowest = min(done[pid] for pid in going.values())
-    behind = {name: pid for name, pid in still.items() if done[pid] < _BEHIND * slowest}
+    done = {pid: _done(state, hosts.procs[pid]) for pid in ranks.values()}
+    least_done = min(done[pid] for pid in going.values())
+    behind = {
+        name: pid
+        for name, pid in still.items()
+        if hosts.procs[pid].state in ("T", "Z") or done[pid] < _BEHIND * least_done
+    }
     if not behind:
         return None
     since = {name: state.t - hosts.work[pid].last for name, pid in behind.items()}
@@ -142,11 +146,13 @@ def _ranks(procs: Mapping[int, Proc]) -> dict[str, int]:
     return {str(rank_of(title)): pid for pid, title in (workers or named).items()}
 
 
-def _done(procs: Mapping[int, Proc]) -> dict[int, float]:
-    """What each has done so far, by the measure on which the ranks differ most: bytes read, or CPU seconds."""
-    read = {pid: float(max(p.rchar or 0, p.read_bytes or 0)) for pid, p in procs.items()}
-    cpu = {pid: p.cpu_s for pid, p in procs.items()}
-    return min(read, cpu, key=lambda done: min(done.values()) / (max(done.values()) or 1.0))
+def _done(state: State, proc: Proc) -> float:
+    """How far a rank is: while weights are read by what it holds of them, for a mapped file counts as read by whichever
+    rank touched it first; later by its CPU seconds."""
+    if state.log.phase != "loading":
+        return proc.cpu_s
+    held = [ring.last or 0.0 for gpu in proc.gpus if (ring := state.gpus.memory.get(gpu)) is not None]
+    return sum(held) if held else float(proc.rss_mib)
 
 
 def _rings(state: State) -> dict[int, Ring]:
