@@ -8,7 +8,7 @@ from typing import IO
 import click
 
 from collectors.errors import SpecwatchError
-from collectors.reading.events import Log, Metrics, Series
+from collectors.reading.events import Log
 from collectors.reading.report import report
 from collectors.reading.state import State, step
 from launch import explained, output
@@ -26,14 +26,28 @@ def command(file: str | None, as_json: bool, page: str | None) -> None:
     FILE is a log of vLLM or SGLang, through any wrapper, or - for standard input. Exit code 0 whatever it says.
     """
     if (file is None) == (page is None):
-        raise SpecwatchError("explain reads one file", "specwatch explain server.log, or explain --metrics page.txt")
-    found = _page(page) if page is not None else _log(file or "-")
-    year = _year(file)
+        raise SpecwatchError(
+            "explain reads one file", "specwatch explain server.log, or explain --metrics page.txt"
+        )
+    if page is not None:
+        _tell_page(_page(page), as_json)
+        return
+    found, year = _log(file or "-"), _year(file)
     if as_json:
         output.json(report(found, year))
-    else:
-        for line in explained.lines(found, report(found, year)):
-            output.data(line)
+        return
+    for line in explained.lines(found, report(found, year)):
+        output.data(line)
+
+
+def _tell_page(found: State, as_json: bool) -> None:
+    from launch import page
+
+    if as_json:
+        output.json(report(found))
+        return
+    for line in (*explained.lines(found, report(found)), *page.lines(found)):
+        output.data(line)
 
 
 def _log(name: str) -> State:
@@ -47,18 +61,19 @@ def _log(name: str) -> State:
 
 def _page(name: str) -> State:
     """One scrape: what its counters say since the server's start."""
-    from collectors.reading.exposition import NotMetrics, scan
+    from collectors.reading.exposition import NotMetrics
+    from launch import page
 
     text = b"".join(_blocks(name)).decode("utf-8", "replace")
     try:
-        samples = scan(text)
+        found = page.read(text)
     except NotMetrics as why:
-        raise SpecwatchError(f"{name} is no metrics page: {why.reason}", "save one: curl URL/metrics > page.txt") from None
-    if not samples:
-        raise SpecwatchError(f"{name} has no metric of vLLM or SGLang", "save one: curl URL/metrics > page.txt")
-    state = step(State(), Series(t=0.0, start=0, names=tuple(samples)))
-    state = step(state, Metrics(t=0.0, values=dict(enumerate(samples.values()))))
-    return explained.of_page(state, samples)
+        raise SpecwatchError(f"{name}: {why.reason}", "save one: curl URL/metrics > page.txt") from None
+    if found is None:
+        raise SpecwatchError(
+            f"{name} has no metric of vLLM or SGLang", "save one: curl URL/metrics > page.txt"
+        )
+    return found
 
 
 def _blocks(name: str) -> Iterator[bytes]:
@@ -68,7 +83,9 @@ def _blocks(name: str) -> Iterator[bytes]:
                 yield block
     except OSError as problem:
         reason = (problem.strerror or str(problem)).lower()
-        raise SpecwatchError(f"cannot read {name}: {reason}", "give a log file, or - for standard input") from None
+        raise SpecwatchError(
+            f"cannot read {name}: {reason}", "give a log file, or - for standard input"
+        ) from None
 
 
 def _opened(name: str) -> IO[bytes]:
@@ -87,5 +104,3 @@ def _year(name: str | None) -> int | None:
         return time.localtime(Path(name).stat().st_mtime).tm_year
     except (OSError, OverflowError, ValueError):
         return None
-
-
