@@ -8,6 +8,7 @@ from collectors.record.folder import RunFolder
 from launch.selfexec import self_argv
 
 Act = Callable[..., str]
+STOP_S = 60.0
 
 
 def mark(folder: RunFolder, number: int) -> str:
@@ -32,4 +33,7 @@ def bench(folder: RunFolder) -> str:
 
 
 def stop(folder: RunFolder) -> str:
-    raise NotImplementedError
+    """SIGTERM, then sees that no process, port and GPU memory of the server is left."""
+    from launch import stopping  # brings psutil, which the first picture does without
+
+    return stopping.stop(folder, timeout=STOP_S, kill=False, by="screen")
