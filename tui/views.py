@@ -2,7 +2,9 @@
 
 import time
 
+from collectors.reading.eta import arrival
 from collectors.reading.report import phase
+from collectors.reading.stall import stalled
 from tui.logfile import LogFile
 from tui.pump import Pump
 from tui.view import LogLine, View
@@ -35,8 +37,8 @@ class Views:
             t=pump.now(),
             age=age,
             recorder_lives=age is None or age < 3 or pump.recorder_lives(),
-            arrival=None,
-            stalled=None,
+            arrival=arrival(state),
+            stalled=None if pump.behind else stalled(state),
             tail=self._newest(height),
             frozen=frozen,
             pace=pump.pace,

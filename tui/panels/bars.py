@@ -1,5 +1,6 @@
 """One progress bar per loader and model, and when the server will be ready."""
 
+from collectors.reading.eta import Arrival
 from collectors.reading.log.state import Bar
 from tui import format as fmt
 from tui.rows import Row, clean, cut, left, line_bar, right, width_of
@@ -57,8 +58,17 @@ def arrival(view: View) -> list[Row]:
     """`ready in ~14 min` and where that comes from, two rows; none when nothing honest can be said."""
     if view.state.log.ready or view.ended or view.arrival is None:
         return []
-    found = view.arrival
+    found: Arrival = view.arrival
+    if found.seconds is None:
+        return []
+    basis = {"bytes": "by bytes read", "bar": "by the bar's pace"}.get(found.source or "", "")
+    if found.source == "history":
+        spread = f"±{fmt.about(found.spread)}, " if found.spread else ""
+        basis = f"{spread}{found.n} run{'' if found.n == 1 else 's'} here"
     return [
-        (("ready in ", "muted"), (f"~{fmt.about(found.seconds)} ", "strong")),
-        ((cut(clean(found.basis), 24) + " ", "muted"),),
+        (
+            (f"{found.of}{'' if found.of == 'ready' else ' done'} in ", "muted"),
+            (f"~{fmt.about(found.seconds)} ", "strong"),
+        ),
+        ((cut(basis, 24) + " ", "muted"),),
     ]
