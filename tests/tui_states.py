@@ -2,7 +2,7 @@
 
 from collectors.reading.events import Exit, Gpu, PastRun, Proc, RunFacts
 from collectors.reading.gpus import GpuState
-from collectors.reading.hosts import HostState
+from collectors.reading.hosts import HostState, Work
 from collectors.reading.life import LifeState
 from collectors.reading.log.state import Bar, Cause, LogState, Problem, Step
 from collectors.reading.series import Ring
@@ -74,6 +74,7 @@ def loading(t: float = 462.0, gpus: int = 8) -> State:
         ),
         hosts=HostState(
             procs={100: Proc("VLLM::Worker_TP0", "D"), 101: Proc("VLLM::Worker_TP1", "R")},
+            work={pid: Work(t, t, Proc()) for pid in (100, 101)},
             cpu=ring((t - 10, 100.0), (t, 108.0)),
             read=ring((t - 10, 0), (t, 7_100_000_000)),
             rchar=ring((t - 10, 0), (t, 8_068_000_000)),
