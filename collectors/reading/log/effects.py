@@ -6,6 +6,7 @@ from msgspec import structs
 
 from collectors.reading.log import phases
 from collectors.reading.log.lines import Line
+from collectors.reading.log.numbers import number
 from collectors.reading.log.parts import Problem
 from collectors.reading.log.rules.rule import Effect
 from collectors.reading.log.state import LogState
@@ -46,7 +47,7 @@ def gib(*names: str) -> Effect:
     """Figures in GiB from groups of the same name; `first_` ones keep what the first line said."""
 
     def run(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
-        told = {name: float(match[name]) for name in names if match[name]}
+        told = {name: value for name in names if (value := number(match[name])) is not None}
         return structs.replace(state, memory_gib={**state.memory_gib, **told})
 
     return run

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from collectors.reading.log.effects import midway_serve, ready, serve
 from collectors.reading.log.lines import Line
+from collectors.reading.log.numbers import number
 from collectors.reading.log.parts import Spec
 from collectors.reading.log.state import LogState
 
@@ -31,10 +32,7 @@ _SGL_RATE = re.compile(r"accept rate: ([\d.]+)")
 
 def _number(pattern: "re.Pattern[str]", text: str) -> float | None:
     found = pattern.search(text)
-    try:
-        return float(found[1].rstrip(".")) if found else None
-    except ValueError:
-        return None
+    return number(found[1]) if found else None
 
 
 def _whole(pattern: "re.Pattern[str]", text: str) -> int | None:
@@ -60,7 +58,8 @@ def speculative(state: LogState, line: Line, match: "re.Match[str]") -> LogState
     accepted, drafted = _whole(_ACCEPTED, text), _whole(_DRAFTED, text)
     found, positions, mean = _RATE.search(text), _POSITIONS.search(text), _number(_MEAN, text)
     printed = _number(_RATE, text)
-    per_position = tuple(float(p.rstrip(".")) for p in positions[1].split(", ")) if positions else None
+    each = [number(p) for p in positions[1].split(", ")] if positions else []
+    per_position = tuple(p for p in each if p is not None) if each and None not in each else None
     if mean is not None and accepted is not None and drafted and per_position:
         without = accepted * len(per_position) / drafted
         if abs(mean - without) < abs(mean - without - 1):

@@ -6,14 +6,15 @@ from msgspec import structs
 
 from collectors.reading.log import phases
 from collectors.reading.log.lines import Line
+from collectors.reading.log.numbers import number
 from collectors.reading.log.state import LogState
 
 
 def checkpoint(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     """Printed for the target first, then for the drafter: the first is the one that takes long."""
-    if state.checkpoint_gib is not None:
+    size = number(match["gib"])
+    if state.checkpoint_gib is not None or size is None:
         return state
-    size = float(match["gib"])
     memory = {**state.memory_gib, "checkpoint": size}
     return structs.replace(state, checkpoint_gib=size, filesystem=match["fs"], memory_gib=memory)
 
@@ -24,7 +25,8 @@ def weights_read(state: LogState, line: Line, match: "re.Match[str]") -> LogStat
 
 def model_loaded(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     """Includes the drafter and the repacking of weights; V0 printed GiB as GB."""
-    memory = {**state.memory_gib, "model_weights": float(match["gib"])}
+    size = number(match["gib"])
+    memory = state.memory_gib if size is None else {**state.memory_gib, "model_weights": size}
     return phases.enter(structs.replace(state, engine="vllm", memory_gib=memory), "profile", line)
 
 

@@ -47,7 +47,6 @@ def settled(state: LogState) -> LogState:
     if not state.tail.length and state.held is None:
         return state
     reader = _Reader(state)
-    reader.number -= 1  # what ends here is not a "\n"
     t = state.last_t or 0.0
     ended = reader.feed(b"\n", state.size, t)
     return structs.replace(ended, size=state.size, lines=state.lines)
