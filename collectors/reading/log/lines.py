@@ -47,7 +47,7 @@ _WRAPPER = re.compile(
     r"|\[pod/[^\]]{1,200}\] |\[(?:default)?\d{1,4}\]:\s?|\[rank\d{1,4}\]: |\d{1,4}: "
     r")"
 )
-_PROC = re.compile(r" ?\(([A-Za-z][^|\"'\[\]{}]{0,120}?) pid=(\d{1,10})(?:, ip=[\d.:a-f]{1,45})?\) ?")
+_PROC = re.compile(r" {0,8}\(([A-Za-z][^|\"'\[\]{}]{0,120}?) pid=(\d{1,10})(?:, ip=[\d.:a-f]{1,45})?\) ?")
 _GLUED = re.compile(r"(?<=\S)\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) ")
 _LEVEL = r"(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
 _VLLM = re.compile(_LEVEL + r" (\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? \[?([^\]\s:\[]{1,200}:\d{1,6})\] ?")
@@ -93,8 +93,8 @@ def _line(text: str, lineno: int, offset: int, t: float) -> Line:
     line = Line(text[:TEXT], lineno, offset, t)
     at = _prefixes(line, text, 0)
     at = _head(line, text, at)
-    if not line.head and line.process is None:
-        glued = _GLUED.search(text[:TEXT])
+    if line.process is None:
+        glued = _GLUED.search(text[:at] if line.head else text[:TEXT])
         if glued is not None:
             line.text = text = text[glued.start() :]
             at = _head(line, text, _prefixes(line, text, 0))
