@@ -179,7 +179,7 @@ class _Reader:
             if needle in _FIGURES and msg.endswith((",", ", ")) and line.lineno and self.state.held is None:
                 self.state = structs.replace(self.state, held=(line.text, line.lineno))
             self.state = effect(self.state, line, match)
-        if "%" in msg and (frame := bars.frame_of(line.text)) is not None:
+        if "%" in msg and (frame := bars.frame_of(line.msg)) is not None:
             self.state = bars.see(self.state, line, frame)
 
     def _continue(self, line: Line) -> None:
