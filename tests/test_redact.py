@@ -1,8 +1,15 @@
 import json
 
+import msgspec
 import pytest
 
+from collectors.reading.events import Log
+from collectors.reading.log import reader
+from collectors.reading.log.state import LogState
+from collectors.reading.report import report
+from collectors.reading.state import State
 from collectors.redact import Redactor, is_secret, mask, resolve
+from tui.loglook import look
 
 KEY = "sk-verysecret-1"
 
@@ -77,3 +84,13 @@ def test_mask_hides_what_is_printed_as_a_secret(line: str) -> None:
 def test_mask_leaves_innocent_lines_alone() -> None:
     line = "Resolved tokenizer='x', max_num_batched_tokens=2048, hf_token=None, KeyError: 'model.layers.0'"
     assert mask(line) == line
+
+
+def test_what_is_shown_of_a_log_is_masked() -> None:
+    """vLLM before 0.30 prints its arguments, keys among them; server.log keeps what the server wrote."""
+    line = f"(APIServer pid=1) ERROR 12-01 03:25:00 [api_server.py:1] non-default args: {{'api_key': ['{KEY}']}}\n"
+    read = reader.read(LogState(), Log(t=0.0, offset=0, data=line.encode()))
+    found = report(State(log=read))
+    assert found.problems
+    assert KEY not in msgspec.json.encode(found).decode()
+    assert KEY not in look(line.encode(), 0)[0].text

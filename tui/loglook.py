@@ -2,6 +2,7 @@
 
 from collectors.reading.log.lines import Line, lines
 from collectors.reading.log.noise import muted_by
+from collectors.redact import mask
 from tui.rows import clean
 from tui.view import LogLine
 
@@ -22,7 +23,7 @@ def _shown(line: Line) -> LogLine:
         clock=line.wall[-8:] if line.wall else "",
         process=_process(line.process),
         level=_LEVELS.get(line.level or "", ""),
-        text=clean(line.msg.rstrip()),
+        text=clean(mask(line.msg.rstrip())),
         hidden=muted_by(line) is not None,
     )
 

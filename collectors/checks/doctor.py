@@ -1,6 +1,6 @@
 """doctor: static checks of a drafter against its target, by config.json and safetensors headers; no GPU, no torch.
 
-The checks and their severities: docs/doctor.md. To add one: a function in the module of its theme and a row here.
+To add a check: a function in the module of its theme and a row here.
 """
 
 from collectors.checks import aux_layers, configuration, tensors, vocabulary

@@ -15,6 +15,7 @@ from collectors.reading.log.reader import settled
 from collectors.reading.log.state import LogState
 from collectors.reading.stall import stalled
 from collectors.reading.state import State
+from collectors.redact import mask
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -232,11 +233,11 @@ def timeline(state: State, year: int | None = None) -> list[dict[str, Any]]:
 def _cause(cause: Cause | None) -> dict[str, Any] | None:
     if cause is None:
         return None
-    return {"line": cause.line, "lineno": cause.lineno, "process": cause.process, "summary": cause.summary,
+    return {"line": mask(cause.line), "lineno": cause.lineno, "process": cause.process, "summary": cause.summary,
             "hint": cause.hint}  # fmt: skip
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
-    return {"severity": problem.severity, "line": problem.line, "lineno": problem.lineno or None,
+    return {"severity": problem.severity, "line": mask(problem.line), "lineno": problem.lineno or None,
             "count": problem.count, "processes": list(problem.processes), "rule": problem.rule,
             "advice": problem.advice}  # fmt: skip

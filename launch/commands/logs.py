@@ -14,6 +14,7 @@ from collectors.reading.log.noise import UserNoise, muted_by
 from collectors.reading.report import report
 from collectors.record.folder import RunFolder
 from collectors.record.follow import Follower
+from collectors.redact import mask
 from launch import config, output, summary
 from launch.loglines import backwards, forwards
 from launch.options import run_argument, run_of
@@ -70,10 +71,10 @@ class _Shown:
         frame = next((part for part in reversed(raw.split(b"\r")) if part.strip()), b"")
         found = list(lines(frame, 0, 0, 0.0))
         if self._all or not found:
-            return clean(frame.decode("utf-8", "replace")).rstrip()
+            return mask(clean(frame.decode("utf-8", "replace")).rstrip())
         kept = [line.text for line in found if muted_by(line, self._model, self._users) is None]
         self.hidden += not kept
-        return "\n".join(kept) if kept else None
+        return mask("\n".join(kept)) if kept else None
 
 
 def _lines(folder: RunFolder, shown: _Shown, follow: bool, count: int | None) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from collectors.reading.hosts import HostState
 from collectors.reading.log.state import Problem
 from collectors.reading.state import State
+from collectors.redact import mask
 from tui import format as fmt
 from tui.rows import Row, Span, clean, cut, wrap
 from tui.view import View
@@ -82,6 +83,6 @@ def problems(found: Sequence[Problem], width: int, limit: int) -> list[Row]:
 def _problem(problem: Problem, width: int) -> list[Row]:
     sign, style = ("✗", "bad") if problem.severity == "error" else ("!", "warn")
     times = f" ×{problem.count}" if problem.count > 1 else ""
-    first, *rest = wrap(clean(problem.line), width - 4 - len(times), 2) or [""]
+    first, *rest = wrap(clean(mask(problem.line)), width - 4 - len(times), 2) or [""]
     rows: list[Row] = [((f" {sign} ", style), (first, "plain"), (times, "muted"))]
     return rows + [((f"   {line}", "plain"),) for line in rest]

@@ -1,6 +1,7 @@
 """The page of a failed run: the first cause, what to do, what followed, how far the start had come."""
 
 from collectors.reading.log.state import Cause, Problem
+from collectors.redact import mask
 from tui import format as fmt
 from tui.panels.activity import problems
 from tui.panels.header import elapsed
@@ -35,7 +36,7 @@ def _cause(cause: Cause, width: int) -> list[Row]:
     )
     rows.append(())
     rows.append(((where, "muted"),))
-    rows += [((f"   {line}", "plain"),) for line in wrap(clean(cause.line), width - 4, 4)]
+    rows += [((f"   {line}", "plain"),) for line in wrap(clean(mask(cause.line)), width - 4, 4)]
     return rows
 
 
