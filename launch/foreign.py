@@ -143,6 +143,10 @@ def _log_file(path: Path) -> Path:
         kind = path.stat().st_mode
         if stat.S_ISDIR(kind):
             raise SpecwatchError(f"{path} is a directory", "name the log file in it")
+        if not stat.S_ISREG(kind):  # opening a FIFO would wait for its writer
+            raise SpecwatchError(
+                f"{path} is not a file", f"`specwatch attach --log - < {path}` reads a stream"
+            )
         with path.open("rb"):
             pass
     except FileNotFoundError as error:

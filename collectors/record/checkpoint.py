@@ -55,7 +55,7 @@ def load(folder: RunFolder) -> Checkpoint | None:
         if msgspec.json.decode(raw, type=_Header).code != reading_hash():
             return None
         found = msgspec.json.decode(raw, type=Checkpoint)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return None
     return found if found.record_offset <= size else None
 

@@ -100,11 +100,12 @@ class RunFolder:
             version = msgspec.json.decode(raw, type=dict[str, Any]).get("v")
             if isinstance(version, int) and version > VERSION:
                 raise SpecwatchError(
-                    f"run {self.id} was written by a newer specwatch (layout {version}, this one reads up to {VERSION})",
+                    f"run {self.id} was written by a newer specwatch "
+                    f"(layout {version}, this one reads up to {VERSION})",
                     "upgrade specwatch to read it",
                 )
             return msgspec.json.decode(raw, type=RunInfo)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise SpecwatchError(
                 f"{self.run_json} is damaged: {error}",
                 "`specwatch runs --prune` offers to remove such folders",

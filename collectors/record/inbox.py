@@ -59,10 +59,15 @@ def post(
 
 
 def waiting(folder: RunFolder) -> list[Path]:
-    """The requests not yet taken, oldest first; an inbox that is missing or closed to us is empty."""
+    """The requests not yet taken, oldest first; an inbox that is missing or closed to us is empty.
+
+    Only files: opening a FIFO would stop the whole recorder, a folder could never be taken out of the way.
+    """
     try:
         return sorted(
-            path for path in folder.inbox.iterdir() if path.suffix == ".json" and path.name[0] != "."
+            path
+            for path in folder.inbox.iterdir()
+            if path.suffix == ".json" and path.name[0] != "." and path.is_file()
         )
     except OSError:
         return []
@@ -76,6 +81,6 @@ def read(path: Path) -> Asked | str:
         if len(raw) > MAX_BYTES:
             return f"larger than {MAX_BYTES} bytes"
         asked = msgspec.json.decode(raw, type=Asked)
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
         return str(error)
     return asked if asked.kind in KINDS else f"unknown kind {asked.kind!r}"

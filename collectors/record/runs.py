@@ -62,7 +62,7 @@ def find(state: Path, spec: str | None) -> RunFolder:
     """
     if spec and (runs_dir(state) / spec).name == spec:
         exact = RunFolder(runs_dir(state) / spec)
-        if exact.path.is_dir():
+        if os.path.isdir(exact.path):  # Path.is_dir raises for a name that is too long
             exact.info()  # a damaged one is said to be damaged, not missing
             return exact
     found = scan(state)
