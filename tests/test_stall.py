@@ -316,6 +316,16 @@ def test_a_rank_that_is_done_first_waits_for_the_others() -> None:
     assert run.until(300.0, crawls) == []
 
 
+@pytest.mark.parametrize(("count", "named"), [(8, ("TP5",)), (2, ())])
+def test_while_graphs_are_captured_a_minority_has_five_minutes(count: int, named: tuple[str, ...]) -> None:
+    """Of two, one that works and one that waits are no evidence."""
+    run = Run().says(1.0, BANNER).says(30.0, WEIGHTS).says(60.0, CAPTURES)
+    stopped = {min(5, count - 1): 100.0}
+    assert run.until(399.0, ranks(count, stopped)) == []
+    run.until(410.0, ranks(count, stopped))
+    assert (run.now.ranks if run.now else ()) == named
+
+
 def test_engine_cores_wait_while_their_workers_load() -> None:
     def each(t: float) -> list[AnyEvent]:
         procs = {n: Proc(title=f"VLLM::Worker_DP{n}_TP0", cpu_s=t) for n in range(4)}
