@@ -1,6 +1,7 @@
 """Where a run stands, from events made by hand: its log, its health, its exit and who asked for a stop."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,9 @@ from collectors.reading.events import (
 )
 from collectors.reading.report import Report, conclusion, phase, report
 from collectors.reading.state import State, step
+from launch import summary
+from launch.commands import wait
+from tests.run_folders import make_run, read, write_record
 
 BANNER = (
     "(APIServer pid=1) INFO 12-01 03:25:00 [startup.py:40] vLLM server version 0.32.0, serving model m/K\n"
@@ -289,3 +293,14 @@ def test_the_bars_rest_runs_down_between_its_prints_and_ends_with_the_server() -
 def test_doctors_advice_stays_with_the_run() -> None:
     found = report(after(facts=RunFacts(advice=("the drafter's vocabulary is smaller",))))
     assert rules(found) == ["doctor"]
+
+
+@pytest.mark.parametrize(("owner", "proven"), [("same", True), ("unknown", False)])
+def test_wait_and_status_say_what_is_not_proven(tmp_path: Path, owner: str, proven: bool) -> None:
+    folder = make_run(tmp_path)
+    write_record(folder, [Health(t=15.0, status=200, owner=owner)])
+    run = read(folder)
+    now = summary.status(run)
+    assert (now.ready, run.state.log.ready) == (True, False)
+    assert ("not proven" in wait._ready(run, now)) != proven
+    assert ("unproven-socket" in [problem["rule"] for problem in now.problems]) != proven
