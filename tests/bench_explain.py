@@ -16,7 +16,9 @@ BLOCK = 1 << 20
 
 def repeated(megabytes: int) -> Iterator[bytes]:
     """Recordings one after the other, each time at a later hour, until there is enough."""
-    logs = [(RECORDINGS / name / "server.log").read_bytes() for name in ("h200-base", "h200-good", "h200-bad")]
+    logs = [
+        (RECORDINGS / name / "server.log").read_bytes() for name in ("h200-base", "h200-good", "h200-bad")
+    ]
     left, hour, block = megabytes << 20, 0, b""
     while left > 0:
         for log in logs:
@@ -37,8 +39,10 @@ def every_line_hits(count: int) -> bytes:
 
 
 HOSTILE = {
-    "1 MB of bar frames": b"\rCapturing CUDA graphs (FULL):  96%|#####8| 49/51 [00:01<00:00, 26.29it/s]" * 14_000,
-    "1 MB of glued frames": b"Capturing CUDA graphs (FULL):  96%|#####8| 49/51 [00:01<00:00, 26.29it/s]" * 14_000,
+    "1 MB of bar frames": b"\rCapturing CUDA graphs (FULL):  96%|#####8| 49/51 [00:01<00:00, 26.29it/s]"
+    * 14_000,
+    "1 MB of glued frames": b"Capturing CUDA graphs (FULL):  96%|#####8| 49/51 [00:01<00:00, 26.29it/s]"
+    * 14_000,
     "1 MB of open brackets": b"[" * (1 << 20),
     "1 MB of nested prefixes": b"(Worker_TP0 pid=1) " * 55_000,
     "1 MB of NULs": b"\0" * (1 << 20),
@@ -67,15 +71,19 @@ def chunks(data: bytes) -> Iterator[bytes]:
 
 def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    rows = [(f"{megabytes} MB of recordings", repeated(megabytes)), ("every line hits", chunks(every_line_hits(100_000)))]
+    rows = [(f"{megabytes} MB of recordings", repeated(megabytes))]
+    rows += [("every line hits", chunks(every_line_hits(100_000)))]
     rows += [(name, chunks(data)) for name, data in HOSTILE.items()]
-    sys.stdout.write(f"{'log':28} {'MB':>7} {'lines':>9} {'s':>7} {'MB/s':>7} {'lines/s':>10} {'peak MB':>8}\n")
+    sys.stdout.write(
+        f"{'log':28} {'MB':>7} {'lines':>9} {'s':>7} {'MB/s':>7} {'lines/s':>10} {'peak MB':>8}\n"
+    )
     for name, blocks in rows:
         seconds, size, state = timed(blocks)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         lines = state.log.lines
         sys.stdout.write(
-            f"{name:28} {size / 1e6:7.1f} {lines:9,} {seconds:7.2f} {size / 1e6 / seconds:7.1f} {lines / seconds:10,.0f} {peak:8.0f}\n"
+            f"{name:28} {size / 1e6:7.1f} {lines:9,} {seconds:7.2f} {size / 1e6 / seconds:7.1f} "
+            f"{lines / seconds:10,.0f} {peak:8.0f}\n"
         )
 
 

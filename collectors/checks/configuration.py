@@ -86,7 +86,9 @@ def target_supported(pair: Pair) -> list[Trouble]:
     kind = str(pair.t.get("model_type", ""))
     if version >= (0, 22):
         return []  # no list any more: the model class itself says
-    names: tuple[str, ...] = ("llama",) if version < (0, 10) else _WHITELIST if version < (0, 18) else _SINCE_18
+    names: tuple[str, ...] = (
+        ("llama",) if version < (0, 10) else _WHITELIST if version < (0, 18) else _SINCE_18
+    )
     names = _SINCE_19 if version >= (0, 19, 1) else names
     if any(name in kind for name in names) or "eagle3" in pair.options.patches:
         return []

@@ -22,7 +22,11 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
     year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year + year // 4 - year // 100)
     month = (5 * of_year + 2) // 153
-    return year + era * 400 + (month >= 10), month + (3 if month < 10 else -9), of_year - (153 * month + 2) // 5 + 1
+    return (
+        year + era * 400 + (month >= 10),
+        month + (3 if month < 10 else -9),
+        of_year - (153 * month + 2) // 5 + 1,
+    )
 
 
 def iso(epoch: float) -> str:

@@ -18,13 +18,14 @@ _BEFORE, _AFTER, _POINTS, _BARS = 200, 240, 64, 48
 _BAR = re.compile(
     r"(?:(?P<label>[A-Za-z\[(][^|\r\n%]{0,160}?):? +|^ *)(?P<pct>\d{1,3})%(?: Completed \||\|[^|]{0,200}\|) *"
     r"(?P<done>[\d.]+[kKMGTP]?)i?B?/(?P<total>[\d.]+[kKMGTP]?|\?)i?B?"
-    r"(?: \[(?P<elapsed>[\d:]{1,12})<(?P<eta>[\d:]{1,12}|\?)(?:, *(?P<rate>[\d.]+|\?) ?[kKMGTP]?(?P<unit>[A-Za-z/]{0,12}))?)?"
+    r"(?: \[(?P<elapsed>[\d:]{1,12})<(?P<eta>[\d:]{1,12}|\?)"
+    r"(?:, *(?P<rate>[\d.]+|\?) ?[kKMGTP]?(?P<unit>[A-Za-z/]{0,12}))?)?"
 )
 _DETAIL = re.compile(r" \((?:bs|num_tokens|batch)[^)]*\)?$|\s+$")
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _KINDS = (
-    ("weights", re.compile(r"(?i)checkpoint shards|loading shards|Multi-thread loading|Runai Model Streamer|[Ff]astsafetensor"
-                           r"|InstantTensor|Loading (?:safetensors|weights|pt|np_cache)|Loading model weights")),
+    ("weights", re.compile(r"(?i)checkpoint shards|loading shards|Multi-thread loading|Runai Model Streamer"
+                           r"|fastsafetensor|InstantTensor|Loading (?:safetensors|weights|pt|np_cache|model weights)")),
     ("graphs", re.compile(r"(?i)captur")),
     ("autotune", re.compile(r"(?i)autotun|tuning|DeepGEMM|warmup")),
     ("compile", re.compile(r"(?i)compil|JIT")),
@@ -59,7 +60,8 @@ def frame_of(text: str) -> Frame | None:
     done, total = _number(found["done"]), _number(found["total"])
     if done is None:
         return None
-    return Frame(label, kind, done, total, _seconds(found["elapsed"]), _seconds(found["eta"]), _unit(label, kind, found["done"]))
+    elapsed, eta = _seconds(found["elapsed"]), _seconds(found["eta"])
+    return Frame(label, kind, done, total, elapsed, eta, _unit(label, kind, found["done"]))
 
 
 def _number(text: str) -> float | None:
@@ -113,8 +115,21 @@ def _whose(state: LogState, frame: Frame, line: Line) -> LogState:
 def _moved(old: Bar | None, frame: Frame, model: str, t: float) -> Bar:
     clock = frame.elapsed_s
     if old is None or old.total != frame.total:
-        track = ((clock if clock is not None else 0.0, frame.done),)
-        return Bar(frame.label, frame.kind, model, frame.done, frame.total, frame.unit, t, t, clock, frame.eta_s, track)
+        first = clock if clock is not None else 0.0
+        track: tuple[tuple[float, float], ...] = ((first, frame.done),)
+        return Bar(
+            frame.label,
+            frame.kind,
+            model,
+            frame.done,
+            frame.total,
+            frame.unit,
+            t,
+            t,
+            clock,
+            frame.eta_s,
+            track,
+        )
     if frame.done <= old.done:
         return old
     at = clock if clock is not None else t - old.t0

@@ -144,7 +144,9 @@ def add_problem(state: LogState, line: Line, rule: str, severity: str, advice: s
             if line.process and line.process not in names and len(names) < 64:
                 names = (*names, line.process)
             again = structs.replace(known, count=known.count + 1, processes=names)
-            return structs.replace(state, problems=(*state.problems[:place], again, *state.problems[place + 1 :]))
+            return structs.replace(
+                state, problems=(*state.problems[:place], again, *state.problems[place + 1 :])
+            )
     if len(state.problems) >= MOST_PROBLEMS:
         return structs.replace(state, problems_dropped=state.problems_dropped + 1)
     problem = Problem(

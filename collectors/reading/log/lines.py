@@ -12,18 +12,22 @@ import msgspec
 from msgspec import Struct
 
 TEXT = 2_000  # characters of a line that are kept
-RAW = 8_192  # bytes of a physical line that are looked at: config dumps run to 50 kB and say nothing further on
+RAW = (
+    8_192  # bytes of a physical line that are looked at: config dumps run to 50 kB and say nothing further on
+)
 JSON = 65_536
 
 
 class Line(Struct):
-    """One line as an expert sees it. `text` has no wrapper prefix and no escape; `msg` no process prefix and no head either."""
+    """One line as an expert sees it: `text` without wrappers and escapes, `msg` without process prefix and head too."""
 
     text: str  # at most 2,000 characters
     lineno: int  # counts "\n"-ended lines of the file from 1
     offset: int  # of its first byte in the file
     t: float  # when it was complete
-    process: str | None = None  # "APIServer", "EngineCore_DP0", "Worker_TP3", "TP6" (SGLang); the last of nested ones
+    process: str | None = (
+        None  # "APIServer", "EngineCore_DP0", "Worker_TP3", "TP6" (SGLang); the last of nested ones
+    )
     pid: int | None = None
     level: str | None = None  # DEBUG … CRITICAL where the head says it
     wall: str | None = None  # the head's own stamp, "12-01 05:17:09" or "2026-02-26 16:41:05"
@@ -48,13 +52,19 @@ _WRAPPER = re.compile(
     r")"
 )
 _PROC = re.compile(r" {0,8}\(([A-Za-z][^|\"'\[\]{}]{0,120}?) pid=(\d{1,10})(?:, ip=[\d.:a-f]{1,45})?\) ?")
-_GLUED = re.compile(r"(?<=\S)\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) ")
+_GLUED = re.compile(
+    r"(?<=\S)\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) "
+)
 _LEVEL = r"(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
 _VLLM = re.compile(_LEVEL + r" (\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? \[?([^\]\s:\[]{1,200}:\d{1,6})\] ?")
 _UVICORN = re.compile(_LEVEL + r": {2,10}")
-_SGLANG = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?((?: [A-Z][A-Z_]{1,12}\d{1,4}){0,8})\] ")
+_SGLANG = re.compile(
+    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?((?: [A-Z][A-Z_]{1,12}\d{1,4}){0,8})\] "
+)
 _PYTHON = re.compile(
-    r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? - (?:[\w.]{1,80} - )?" + _LEVEL + r" - ([\w.]{1,80}:\d{1,6} - )?"
+    r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? - (?:[\w.]{1,80} - )?"
+    + _LEVEL
+    + r" - ([\w.]{1,80}:\d{1,6} - )?"
 )
 _END_OF_BAR = re.compile(r"\d<[^\]<>|]{1,160}\](?= {0,4}[^\s\]|])")
 

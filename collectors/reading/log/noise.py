@@ -8,7 +8,10 @@ from collectors.reading.log.bars import frame_of
 from collectors.reading.log.lines import Line
 from collectors.reading.log.rules.noise import NOISE
 
-_COMPILED = tuple((n.id, n.needle, re.compile(n.pattern), re.compile(n.unless, re.I) if n.unless else None) for n in NOISE)
+_COMPILED = tuple(
+    (n.id, n.needle, re.compile(n.pattern), re.compile(n.unless, re.IGNORECASE) if n.unless else None)
+    for n in NOISE
+)
 ACCESS = "access"
 BARS = "bars"
 
@@ -28,7 +31,7 @@ def muted_by(line: Line, model: str | None = None, users: tuple[UserNoise, ...] 
     for rule in users:
         if re.search(rule.pattern, line.text):
             return rule.id
-    if line.head == "uvicorn" and ' - "' in msg and ' HTTP/' in msg:
+    if line.head == "uvicorn" and ' - "' in msg and " HTTP/" in msg:
         return ACCESS
     for rule_id, needle, pattern, unless in _COMPILED:
         if needle in msg and pattern.search(msg) and not (unless and model and unless.search(model)):

@@ -16,7 +16,9 @@ class Bar(Struct, frozen=True):
     t: float = 0.0  # last changed
     elapsed_s: float | None = None  # the bar's own clock
     printed_eta_s: float | None = None
-    track: tuple[tuple[float, float], ...] = ()  # (seconds since its start, done), thinned to 64 points: the pace
+    track: tuple[
+        tuple[float, float], ...
+    ] = ()  # (seconds since its start, done), thinned to 64 points: the pace
 
 
 class Step(Struct, frozen=True):

@@ -39,7 +39,9 @@ def stamped(state: LogState, wall: str) -> LogState:
     if not state.steps or state.steps[-1].wall0 is not None:
         return state
     ended = tuple(structs.replace(s, wall1=s.wall1 or wall) for s in state.steps[-2:-1])
-    return structs.replace(state, steps=(*state.steps[:-2], *ended, structs.replace(state.steps[-1], wall0=wall)))
+    return structs.replace(
+        state, steps=(*state.steps[:-2], *ended, structs.replace(state.steps[-1], wall0=wall))
+    )
 
 
 def at_least(state: LogState, name: str) -> bool:

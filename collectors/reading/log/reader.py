@@ -22,15 +22,19 @@ _BARS = ("% Completed |", "%|")
 _SEARCH = re.compile(trie({*(r.needle for r in RULES), *(n.needle for n in NOISE), *NEEDLES, *_BARS}))
 _CAUSE = re.compile(trie(NEEDLES).decode())
 _END = re.compile(rb"[\r\n]")
-_STAMP = re.compile(rb"(?:20\d\d-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d(?=[ \].,])")
-_ACCESS = re.compile(rb'INFO:\s{2,10}\S{3,60} - "(GET) /(?:health|metrics|ping|v1/models|health_generate|version|load)\S{0,200} HTTP/[\d.]{1,3}" 200')
+# Only near a line's beginning: what is further on may be cut off, by where a chunk happens to end.
+_STAMP = re.compile(rb"(?:^|[\r\n])[^\r\n]{0,200}?((?:20\d\d-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?=[ \].,])")
+_ACCESS = re.compile(
+    rb'INFO:\s{2,10}\S{3,60} - "(GET) /(?:health|metrics|ping|v1/models|health_generate|version|load)\S{0,200} '
+    rb'HTTP/[\d.]{1,3}" 200'
+)
 _FIGURES = ("SpecDecoding metrics: ", "Avg prompt throughput")
 _KEPT = JSON
 # What the processes of a dead server still print may be read, but moves nothing.
 _FIGURES_LEFT = ("engine", "memory_gib", "gen_tok_s", "spec", "stamp")
 _VLLM = re.compile(
-    rb"\((?:APIServer|ApiServer_\d+|EngineCore\w{0,8}|Worker_\w{1,40}|VllmWorker[\w= ]{0,40}|RayWorkerWrapper) pid=\d"
-    rb"|(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d"
+    rb"(?:^|[\r\n])[^\r\n]{0,200}?(?:\((?:APIServer|ApiServer_\d+|EngineCore\w{0,8}|Worker_\w{1,40}"
+    rb"|VllmWorker[\w= ]{0,40}|RayWorkerWrapper) pid=\d|(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d)"
 )
 
 
@@ -61,6 +65,8 @@ class _Reader:
         self.hidden: Counter[str] = Counter()
         self.number = state.lines + 1
         self.t = 0.0
+        self.data = b""  # the lines being scanned
+        self.stamped = 0  # up to where their stamps were taken
 
     def feed(self, data: bytes, offset: int, t: float) -> LogState:
         state, self.t = self.state, t
@@ -89,6 +95,7 @@ class _Reader:
         """Reads the complete lines of `data`; `lost` bytes are missing at `lost_at`, inside the first line."""
         at, counted = 0, 0
         size = len(data)
+        self.data, self.stamped = data, 0
         while at < size:
             hit = None
             if self.finder.open or self.state.held is not None:
@@ -105,26 +112,30 @@ class _Reader:
             if end > begin:
                 place = offset + begin + (lost if begin > lost_at else 0)
                 if hit is None or hit.start() - begin < _KEPT:
-                    self._physical(data[begin : min(end, begin + _KEPT)], place)
+                    self._physical(data[begin : min(end, begin + _KEPT)], place, begin)
             at = end + 1
         self.number += data.count(b"\n", counted)
-        self._stamp(data)
+        self._stamp(size)
         if self.state.engine is None and _VLLM.search(data) is not None:
             self.state = structs.replace(self.state, engine="vllm")
 
-    def _stamp(self, data: bytes) -> None:
-        """The last time of day printed, also by lines that no rule looks at."""
-        for window in (data[-4096:], data):
-            stamps = _STAMP.findall(window)
+    def _stamp(self, end: int) -> None:
+        """The last time of day printed before `end`, also by lines that no rule looks at."""
+        begin, self.stamped = self.stamped, max(self.stamped, end)
+        near = max(begin, self.data.rfind(b"\n", begin, max(begin, end - 4096)) + 1)
+        for start in dict.fromkeys((near, begin)):
+            stamps = _STAMP.findall(self.data[start:end])
             if stamps:
                 self.state = structs.replace(self.state, stamp=stamps[-1].decode().replace("T", " "))
                 return
 
-    def _physical(self, raw: bytes, offset: int) -> None:
+    def _physical(self, raw: bytes, offset: int, begin: int) -> None:
         if self.state.ready and not self.finder.open and self.state.held is None and _ACCESS.search(raw):
             self.hidden[noise.ACCESS] += 1  # our own polls, and others': thousands an hour
             return
         for line in lines(raw, self.number, offset, self.t):
+            if line.wall is None:
+                self._stamp(begin)
             self._line(line)
 
     def _line(self, line: Line) -> None:
@@ -139,13 +150,13 @@ class _Reader:
             line.wall = self.state.stamp
         else:
             self.state = phases.stamped(self.state, line.wall)
-            if line.wall != self.state.stamp:
-                self.state = structs.replace(self.state, stamp=line.wall)
         if not echo:
             before = self.state
             self._meaning(line)
             if self._lost:
-                self.state = structs.replace(before, **{name: getattr(self.state, name) for name in _FIGURES_LEFT})
+                self.state = structs.replace(
+                    before, **{name: getattr(self.state, name) for name in _FIGURES_LEFT}
+                )
         muted = noise.muted_by(line, self.state.model)
         if muted is not None or echo:
             self.hidden[muted or "request-echo"] += 1

@@ -5,7 +5,7 @@ import re
 from msgspec import structs
 
 from collectors.reading.log import phases
-from collectors.reading.log.effects import both, begin, engine, enter, gib, ready
+from collectors.reading.log.effects import begin, both, engine, enter, gib, ready
 from collectors.reading.log.figures import sglang_batch
 from collectors.reading.log.lines import Line
 from collectors.reading.log.rules.rule import Rule
@@ -15,7 +15,11 @@ from collectors.reading.log.state import LogState
 def _args(state: LogState, line: Line, match: object) -> LogState:
     """`server_args=ServerArgs(model_path='…', tp_size=8, speculative_algorithm='EAGLE3', …)`"""
     told = dict(re.findall(r"\b(\w{1,60})='?([^',)]{0,400})", line.msg))
-    parallel = {n: int(told[k]) for k, n in (("tp_size", "TP"), ("dp_size", "DP"), ("pp_size", "PP")) if told.get(k, "").isdigit()}
+    parallel = {
+        n: int(told[k])
+        for k, n in (("tp_size", "TP"), ("dp_size", "DP"), ("pp_size", "PP"))
+        if told.get(k, "").isdigit()
+    }
     tokens = told.get("speculative_num_draft_tokens", "")
     method = told.get("speculative_algorithm") or "None"
     return structs.replace(

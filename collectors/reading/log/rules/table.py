@@ -14,4 +14,6 @@ BANNERS = tuple((rule.needle, rule.heads, re.compile(rule.pattern)) for rule in 
 
 
 def is_banner(line: Line) -> bool:
-    return any(n in line.msg and (not h or line.head in h) and p.search(line.msg) is not None for n, h, p in BANNERS)
+    return any(
+        n in line.msg and (not h or line.head in h) and p.search(line.msg) is not None for n, h, p in BANNERS
+    )
