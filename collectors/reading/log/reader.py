@@ -34,7 +34,8 @@ _KEPT = JSON
 _FIGURES_LEFT = ("engine", "memory_gib", "gen_tok_s", "spec", "stamp")
 _VLLM = re.compile(
     rb"(?:^|[\r\n])[^\r\n]{0,200}?(?:\((?:APIServer|ApiServer_\d+|EngineCore\w{0,8}|Worker_\w{1,40}"
-    rb"|VllmWorker[\w= ]{0,40}|RayWorkerWrapper) pid=\d|(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d)"
+    rb"|VllmWorker[\w= ]{0,40}|RayWorkerWrapper) pid=\d"
+    rb"|(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d)"
 )
 
 
