@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.reading.events import RunFacts
@@ -17,6 +18,7 @@ from collectors.record.clock import boot_id
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.redact import Redactor
 from launch import argv, holders
+from launch.plan import executable
 from launch.selfexec import self_argv
 
 STARTS_S = 5.0
@@ -35,6 +37,7 @@ def target(
     log: str | None, log_command: tuple[str, ...], url: str | None, pid: int | None, name: str | None
 ) -> Target:
     """Checks what was given and fills in what follows from it; SpecwatchError says what is wrong with it."""
+    runs.check_name(name)
     if log and log_command:
         raise SpecwatchError("--log and --log-command are two logs", "give one of them")
     source: dict[str, Any] | None = None
@@ -43,6 +46,7 @@ def target(
     elif log:
         source = {"file": str(_log_file(Path(log)))}
     elif log_command:
+        executable(log_command[0], os.environ.get("PATH", os.defpath))
         source = {"command": list(log_command)}
     if pid is not None:
         said = _argv(pid)
@@ -193,7 +197,12 @@ def _checked(url: str) -> str:
     if not mark:
         scheme, rest = "http", url
     rest = rest.rstrip("/").removesuffix("/v1").removesuffix("/metrics")
-    if scheme not in ("http", "https") or not rest or "@" in rest:
+    try:
+        parts = urlsplit(f"{scheme}://{rest}")
+        good = bool(parts.hostname) and parts.port != 0  # reading a port out of range raises
+    except ValueError:
+        good = False
+    if scheme not in ("http", "https") or not good or "@" in rest:
         raise SpecwatchError(f"{url} is no address of a server", "such as http://127.0.0.1:8000")
     return f"{scheme}://{rest}"
 

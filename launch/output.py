@@ -8,9 +8,18 @@ from typing import Any
 
 import msgspec
 
-# C0 and C1 but for tab and newline, and the marks that turn the reading direction round.
+# C0 and C1 but for tab and newline, and all marks that turn the reading direction round.
 _CONTROL = dict.fromkeys(
-    (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    (
+        *range(0x09),
+        *range(0x0B, 0x20),
+        *range(0x7F, 0xA0),
+        0x061C,
+        0x200E,
+        0x200F,
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+    ),
     "�",
 )
 _ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROL}

@@ -67,6 +67,7 @@ def make(
             "there is no command to launch",
             "`specwatch launch -- vllm serve MODEL`, or a profile with a `command`",
         )
+    runs.check_name(name)
     whole = _environment(env, profile)
     engine = profile.engine or words.engine_of(argv)
     program = executable(argv[0], whole.get("PATH", os.defpath), cwd)

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from collectors.record import checkpoint, inbox
+from collectors.reading.events import Exit, Health, Log, Started, Tick
+from collectors.record import checkpoint, inbox, reader
 from launch.commands import COMMANDS
+from launch.output import clean
 from tests.conftest import Cli
-from tests.run_folders import make_run
+from tests.run_folders import make_run, read, write_record
 
 DEEP = b"[" * 5000 + b"]" * 5000
 
@@ -59,3 +61,73 @@ def test_a_fifo_as_a_log_is_refused_and_not_waited_for(cli: Cli, tmp_path: Path)
     answer = cli("attach", "--no-screen", "--log", str(tmp_path / "pipe"), timeout=10)
     assert answer.returncode == 2
     assert "--log - <" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b'{"t":1,"health":{"status":"x"}}',
+        b'{"t":1,"request":{"id":5}}',
+        b'{"t":1,"exit":{"code":"a"}}',
+        b'{"t":1,"log":[-5,10]}',
+        b'{"t":1,"log":[10,5]}',
+        b'{"t":1,"health":{"a":' + DEEP + b"}}",
+        b"\0" * 5000,
+    ],
+    ids=["health", "request", "exit", "negative", "backwards", "deep", "nul"],
+)
+def test_a_line_damaged_within_is_passed_over(tmp_path: Path, damage: bytes) -> None:
+    """One such line ended `status`, `runs` of all runs, and the recorder that should go on."""
+    folder = make_run(tmp_path)
+    write_record(folder, [Health(t=1.0, status=200)])
+    with folder.record.open("ab") as record:
+        record.write(damage + b"\n")
+    with folder.record.open("ab") as record:
+        record.write(b'{"t":2,"tick":true}\n{"t":3,"exit":{"code":7,"signal":null,"reason":""}}\n')
+    assert [type(event) for _, event in reader.replay(folder)] == [Started, Health, Tick, Exit]
+    run = read(folder)
+    assert run.ended
+    assert run.state.life.exit is not None
+    assert run.state.life.exit.code == 7
+
+
+def test_a_record_that_points_far_beyond_the_log_gives_what_there_is(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    folder.server_log.write_bytes(b"abc\n")
+    folder.record.write_bytes(b'{"t":1,"log":[0,99999999999999]}\n')
+    assert [event for _, event in reader.replay(folder)] == [Log(t=1.0, offset=0, data=b"abc\n")]
+    folder.server_log.unlink()
+    os.mkfifo(folder.server_log)
+    assert [event for _, event in reader.replay(folder)] == [Log(t=1.0, offset=0, data=b"")]
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\nb", "\x1b[31m", os.fsdecode(b"\xff")])
+def test_a_name_that_no_list_could_show_is_refused(cli: Cli, name: str) -> None:
+    answer = cli("launch", "--detach", "--name", name, "--", "true")
+    assert answer.returncode == 2
+    assert "cannot be named" in answer.stderr
+
+
+def test_bytes_that_are_no_text_are_refused_before_the_launch(cli: Cli, state: Path) -> None:
+    answer = cli("launch", "--detach", "--force", "--", "true", os.fsdecode(b"\xff"))
+    assert answer.returncode == 2
+    assert "not UTF-8" in answer.stderr
+    assert not list(state.glob("runs/*"))
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "http://:8000", "http://a:b", "http://[::1"])
+def test_no_address_of_a_server(cli: Cli, url: str) -> None:
+    answer = cli("attach", "--no-screen", "--url", url)
+    assert answer.returncode == 2
+    assert "is no address" in answer.stderr
+
+
+def test_a_log_command_that_does_not_exist(cli: Cli) -> None:
+    answer = cli("attach", "--no-screen", "--log-command", "--", "no-such-program")
+    assert answer.returncode == 2
+    assert "no-such-program" in answer.stderr
+
+
+@pytest.mark.parametrize("mark", ["\u200e", "\u200f", "\u061c", "\u202e", "\u2066"])
+def test_no_mark_turns_the_reading_direction(mark: str) -> None:
+    assert mark not in clean(f"a{mark}b")

@@ -57,7 +57,7 @@ def load(folder: RunFolder) -> Checkpoint | None:
         found = msgspec.json.decode(raw, type=Checkpoint)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return None
-    return found if found.record_offset <= size else None
+    return found if 0 <= found.record_offset <= size else None
 
 
 class _Header(msgspec.Struct):

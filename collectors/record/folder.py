@@ -73,12 +73,19 @@ class RunFolder:
         """Make the folder (0700) and run.json (0600); OSError becomes one clear error."""
         folder = cls(runs / info.facts.id)
         try:
+            raw = msgspec.json.format(msgspec.json.encode(info), indent=1)
+        except UnicodeEncodeError as error:
+            raise SpecwatchError(
+                "the name, the command or the folder holds bytes that are not UTF-8",
+                "a symbolic link gives a path another name",
+            ) from error
+        try:
             folder.inbox.mkdir(parents=True, mode=0o700)
             folder.path.chmod(0o700)
             with os.fdopen(
                 os.open(folder.run_json, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
             ) as file:
-                file.write(msgspec.json.format(msgspec.json.encode(info), indent=1) + b"\n")
+                file.write(raw + b"\n")
         except OSError as error:
             raise SpecwatchError(
                 f"the run folder {folder.path} cannot be written: {error.strerror}",

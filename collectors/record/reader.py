@@ -3,6 +3,7 @@
 What every reader shares: the follower of a live run, the replay, the recorder that continues a record.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +27,12 @@ class Line(NamedTuple):
 def lines(record: Path, offset: int) -> Iterator[Line]:
     """The whole lines from `offset` (a line's start) to the file's end as it is now; a torn last line waits.
 
-    A damaged line in the middle is passed over: what follows it still counts. A missing file has no lines.
+    A damaged line in the middle is passed over: what follows it still counts. A file that is missing or closed
+    to us has no lines.
     """
     try:
         file = record.open("rb")
-    except FileNotFoundError:
+    except OSError:
         return
     with file:
         file.seek(offset)
@@ -57,13 +59,14 @@ class LogBytes:
     def __call__(self, start: int, end: int) -> bytes:
         if self._fd is None:
             try:
-                self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+                self._fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError:
                 return b""
         parts = []
-        while start < end and (part := os.pread(self._fd, end - start, start)):
-            parts.append(part)
-            start += len(part)
+        with contextlib.suppress(OSError):
+            while start < end and (part := os.pread(self._fd, min(end - start, BLOCK), start)):
+                parts.append(part)
+                start += len(part)
         return b"".join(parts)
 
     def close(self) -> None:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.record.folder import RunFolder, RunInfo
 
+LONGEST_NAME = 80
+
 
 class Scan(NamedTuple):
     """What lies under `STATE/runs/`: the runs newest first, and the folders that cannot be read."""
@@ -120,6 +122,15 @@ def _listed(words: Iterable[str]) -> str:
 def _unreadable(found: Scan) -> str:
     count = len(found.damaged)
     return f" ({count} unreadable folder{'s' * (count > 1)} passed over)" if count else ""
+
+
+def check_name(name: str | None) -> None:
+    """A run's name stands in lists and on one line of the screen: SpecwatchError where it could not."""
+    if name and (len(name) > LONGEST_NAME or not name.isprintable()):
+        raise SpecwatchError(
+            f"a run cannot be named {name[:40]!r}",
+            f"up to {LONGEST_NAME} characters without control characters",
+        )
 
 
 def new_id() -> str:

@@ -56,7 +56,12 @@ def history(state_dir: Path, wanted: str) -> tuple[PastRun, ...]:
 
 
 def append(folder: RunFolder, info: RunInfo, state: State) -> None:
-    """At ready: add this run's steps. Raises nothing: an estimate lost is no reason to stop recording."""
+    """At ready: add this run's steps. Raises nothing: an estimate lost is no reason to stop recording.
+
+    Without a model (a script of the user's around the server) nothing says which starts are alike: none is kept.
+    """
+    if info.facts.model_path is None:
+        return
     line = Line(key_of(info), past_run(state))
     path = folder.path.parent.parent / FILE
     try:

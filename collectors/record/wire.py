@@ -44,8 +44,27 @@ _encoder = msgspec.json.Encoder()
 
 
 def decode(line: bytes) -> Entry:
-    """Raises msgspec.MsgspecError on a damaged line."""
-    return _decoder.decode(line)
+    """Raises msgspec.MsgspecError on a damaged line, also where the damage is within a fact."""
+    try:
+        entry = _decoder.decode(line)
+    except RecursionError as error:
+        raise msgspec.DecodeError("nested without end") from error
+    for fields, kind in _kinds(entry):
+        if fields is not None:
+            _event(entry.t, fields, kind)
+    if entry.log is not None and not 0 <= entry.log[0] <= entry.log[1]:
+        raise msgspec.ValidationError("`log` is no range of bytes")
+    return entry
+
+
+def _kinds(entry: Entry) -> tuple[tuple[dict[str, Any] | None, type[ev.Event]], ...]:
+    """The facts whose fields stand as they are in the event."""
+    return (
+        (entry.health, ev.Health),
+        (entry.request, ev.Request),
+        (entry.reaped, ev.Reaped),
+        (entry.exit, ev.Exit),
+    )
 
 
 def encode(entry: Entry) -> bytes:
