@@ -94,7 +94,7 @@ def test_a_cache_that_is_too_small_is_named(server: Server) -> None:
     assert waited.returncode == 1
     now = server.until("its end", lambda now: now["exit"], 60)
     assert (now["phase"], now["exit"]["code"]) == ("failed", 1)
-    assert "KV cache" in now["root_cause"]["line"]
+    assert "No available memory for the cache blocks" in now["root_cause"]["line"]
     assert now["root_cause"]["summary"] in waited.stderr
     errors = server.specwatch("logs", server.id, "--errors")
     assert errors.returncode == 0
