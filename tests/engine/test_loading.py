@@ -98,5 +98,5 @@ def test_a_cache_that_is_too_small_is_named(server: Server) -> None:
     assert now["root_cause"]["summary"] in waited.stderr
     errors = server.specwatch("logs", server.id, "--errors")
     assert errors.returncode == 0
-    assert "KV cache" in errors.stdout
+    assert "cache blocks" in errors.stdout
     ended(server)
