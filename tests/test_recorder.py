@@ -119,7 +119,7 @@ def test_a_whole_run(bench: Bench) -> None:
     assert tokens[1] - tokens[0] == 100, "nothing else asked in between"
     procs = {pid for e in events if isinstance(e, ev.HostSample) for pid in e.procs}
     assert bench.server.pid in procs
-    assert len(procs) == 2
+    assert len(procs) >= 2, "its child too (and whatever was between fork and exec just then)"
     assert read(bench.folder).state.hosts.procs == {}
 
 

@@ -71,7 +71,7 @@ def plot(
 
 def nice_top(value: float) -> float:
     """The least of 1, 1.2, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 8 times a power of ten from `value`; 1 for none."""
-    if value <= 0 or not math.isfinite(value):
+    if not 1e-300 < value < math.inf:  # below, its power of ten is 0
         return 1.0
     scale = 10.0 ** math.floor(math.log10(value))
     for step in (1, 1.2, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 8, 10):
