@@ -22,7 +22,7 @@ class RunScreen(Screen[None]):
 
     NAME: ClassVar[str] = ""
     CSS_PATH = "run_screen.tcss"
-    AUTO_FOCUS = None
+    AUTO_FOCUS = ""  # None would be the app's: the first widget, a hidden search field that eats keys
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (8, "-full")]  # noqa: RUF012  (Textual's own declaration)
 
     def compose(self) -> ComposeResult:
