@@ -47,7 +47,12 @@ PLAIN = Theme(
     surface="ansi_default",
     panel="ansi_default",
     ansi=True,
-    variables={"muted": "ansi_default", "faint": "ansi_default"},
+    variables={
+        "muted": "ansi_default",
+        "faint": "ansi_default",
+        "ansi-background": "ansi_default",  # Textual's own styles ask for both
+        "ansi-foreground": "ansi_default",
+    },
 )
 THEMES = (DARK, LIGHT, PLAIN)
 
