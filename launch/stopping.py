@@ -6,26 +6,18 @@ import signal
 import time
 from pathlib import Path
 
-import msgspec
-
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.record import inbox, runs
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.sources.ownership import name_of
-from collectors.sources.tree import Stat, Tree, stat
+from collectors.sources.tree import Leader, Stat, Tree, leader, stat
 from launch import holders, output
 
 POLL_S = 0.1
+ORPHANS_S = 3.0  # a server that ends in order takes its Engine along within 2 s (recordings 50-54)
 KILLED_S = 10.0  # a SIGKILLed process that holds GPU memory takes seconds to be gone
 RECORDED_S = 10.0  # the recorder drains the log, then writes Exit
 GPU_FREED_S = 5.0  # NVML goes on naming a process for a moment
-
-
-class _Server(msgspec.Struct, frozen=True):
-    """server.json."""
-
-    pid: int
-    start: int
 
 
 def one_living(state: Path) -> RunFolder:
@@ -43,7 +35,8 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     """Stop the run's server; what was seen afterwards, in one sentence. SpecwatchError when something is left."""
     info = folder.info()
     _check_ours(info)
-    tree = Tree(info.facts.id)
+    first = leader(folder.server_json)
+    tree = Tree(info.facts.id, leader=first)
     tree.scan()
     pids = set(tree.pids)
     if not pids:
@@ -52,16 +45,14 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     with contextlib.suppress(SpecwatchError):  # a full disk is no reason to let a server run
         inbox.post(folder, "stop", label=by)
     began = time.monotonic()
-    if (server := _server(folder)) is not None:
-        _signal(server.pid, server.start, signal.SIGTERM)
-    else:  # its first process is gone: Engine and Workers of a killed API server are asked themselves
-        _signal_all(tree.living(), signal.SIGTERM)
+    if first is not None:
+        _signal(first.pid, first.start, signal.SIGTERM)
     output.say(f"asked {info.facts.name} ({folder.id}) to stop")
-    left = _wait_gone(tree, pids, timeout)
+    left = _wait_gone(tree, pids, timeout, first)
     if left and kill:
         output.say(f"{len(left)} processes live on after {timeout:.0f} s: killed")
         _signal_all(left, signal.SIGKILL)
-        left = _wait_gone(tree, pids, KILLED_S, kill_new=True)
+        left = _wait_gone(tree, pids, KILLED_S, first, kill_new=True)
     if left:
         names = ", ".join(f"{s.name} (pid {pid})" for pid, s in sorted(left.items()))
         raise SpecwatchError(
@@ -93,17 +84,6 @@ def _check_ours(info: RunInfo) -> None:
         raise SpecwatchError("the run is in another container of this host", "stop it from there")
 
 
-def _server(folder: RunFolder) -> _Server | None:
-    """The first process, if it still is the one that the keeper started."""
-    try:
-        server = msgspec.json.decode(folder.server_json.read_bytes(), type=_Server)
-    except (OSError, msgspec.MsgspecError):
-        return None
-    now = stat(server.pid)
-    same = now is not None and now.start == server.start and now.state != "Z"
-    return server if same and holders.run_of(server.pid) == folder.id else None
-
-
 def _signal(pid: int, start: int, number: signal.Signals) -> None:
     """Through a pidfd: between look and signal the number cannot become another process's."""
     with contextlib.suppress(ProcessLookupError):
@@ -121,9 +101,14 @@ def _signal_all(living: dict[int, Stat], number: signal.Signals) -> None:
         _signal(pid, seen.start, number)
 
 
-def _wait_gone(tree: Tree, pids: set[int], seconds: float, *, kill_new: bool = False) -> dict[int, Stat]:
-    """What still lives when the time is over; `pids` gathers all that were ever seen."""
-    deadline = time.monotonic() + seconds
+def _wait_gone(
+    tree: Tree, pids: set[int], seconds: float, first: Leader | None, *, kill_new: bool = False
+) -> dict[int, Stat]:
+    """What still lives when the time is over; `pids` gathers all that were ever seen.
+
+    Engine and Workers end with their API server; those of one that was killed, or died first, are asked themselves.
+    """
+    deadline, alone_at = time.monotonic() + seconds, time.monotonic() + (ORPHANS_S if first else 0.0)
     while True:
         left = tree.living()
         if not left:
@@ -134,6 +119,9 @@ def _wait_gone(tree: Tree, pids: set[int], seconds: float, *, kill_new: bool = F
             return left
         if kill_new:
             _signal_all(left, signal.SIGKILL)
+        elif alone_at and time.monotonic() >= alone_at and (first is None or first.pid not in left):
+            _signal_all(left, signal.SIGTERM)
+            alone_at = 0.0
         time.sleep(POLL_S)
 
 
@@ -174,7 +162,7 @@ def _wait_recorded(folder: RunFolder) -> None:
 
 
 def lives(folder: RunFolder) -> bool:
-    tree = Tree(folder.id)
+    tree = Tree(folder.id, leader=leader(folder.server_json))
     tree.scan()
     return bool(tree.pids)
 

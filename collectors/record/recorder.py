@@ -10,8 +10,6 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import msgspec
-
 from collectors.reading.events import Clock, Exit, GpuSample, HostSample, Request, Started, Tick
 from collectors.record import inbox
 from collectors.record.announce import Announcer, OnChange
@@ -27,7 +25,7 @@ from collectors.record.writer import RecordWriter
 from collectors.sources.foreign import ForeignLog
 from collectors.sources.gpu import GpuSource
 from collectors.sources.host import HostSource
-from collectors.sources.tree import Tree, stat
+from collectors.sources.tree import Tree, leader, stat
 from collectors.sources.wake import QUIET_S, Wake
 
 POLL_S = 0.1
@@ -46,7 +44,7 @@ class Recorder:
         self.writer = RecordWriter(folder)
         state = self.writer.state
         self.clock = RunClock(self.info, state.t, state.wall0)
-        self.tree = Tree(self.info.facts.id, _roots(folder, self.info))
+        self.tree = Tree(self.info.facts.id, _roots(folder, self.info), leader(folder.server_json))
         self._gpu = GpuSource(self.clock, self.info.facts.gpus_of_run)
         self._host = HostSource(self.clock, self.tree)
         self._index = LogIndex(folder, self.writer, self.clock)
@@ -249,9 +247,6 @@ def _roots(folder: RunFolder, info: RunInfo) -> tuple[int, ...]:
     """The server's first process, where it is known: the keeper's child, or what the user attached to."""
     if info.foreign_pid is not None:
         return (info.foreign_pid,)
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        told = msgspec.json.decode(folder.server_json.read_bytes(), type=dict[str, int])
-        found = stat(told["pid"])
-        if found is not None and found.start == told["start"]:
-            return (told["pid"],)
-    return ()
+    first = leader(folder.server_json)
+    found = stat(first.pid) if first else None
+    return (first.pid,) if first and found is not None and found.start == first.start else ()

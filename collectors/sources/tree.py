@@ -1,12 +1,15 @@
-"""Which processes are the server's: tagged by SPECWATCH_RUN, in a session that one of them leads, or
-descendants.
+"""Which processes are the server's: tagged by SPECWATCH_RUN, of the server's session, or descendants.
 
-Orphans of a killed API server are still found: the tag is inherited, and who was once of the tree stays it.
+Orphans of a killed API server are found by the session that it led: setproctitle writes over the environment, and so
+over the tag, of vLLM's EngineCore and Workers. Who was once of the tree stays it.
 """
 
 import contextlib
 import os
+from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 TAG = "SPECWATCH_RUN"
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -23,6 +26,21 @@ class Stat(NamedTuple):
     cpu_s: float
     start: int  # clock ticks after boot: with the pid, who it is
     rss_mib: int
+
+
+class Leader(NamedTuple):
+    """server.json: the server's first process, which leads a session of its own."""
+
+    pid: int
+    start: int
+
+
+def leader(server_json: Path) -> Leader | None:
+    """None where the keeper did not write it (yet), or it is damaged."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError, KeyError):
+        told = msgspec.json.decode(server_json.read_bytes(), type=dict[str, int])
+        return Leader(told["pid"], told["start"])
+    return None
 
 
 def read_proc(pid: int, name: str) -> bytes | None:
@@ -62,7 +80,8 @@ class Tree:
     tree.
     """
 
-    def __init__(self, run_id: str, roots: tuple[int, ...] = ()) -> None:
+    def __init__(self, run_id: str, roots: tuple[int, ...] = (), leader: Leader | None = None) -> None:
+        self._leader = leader
         self._tag = f"{TAG}={run_id}".encode()
         self._roots = roots
         self._members: dict[int, int] = {}  # pid -> start
@@ -77,7 +96,7 @@ class Tree:
         found |= {pid for pid in self._roots if pid in stats}
         found |= {pid for pid, s in stats.items() if pid not in found and self._tagged(pid, s.start)}
         sessions = {pid for pid in found if stats[pid].session == pid}
-        found |= {pid for pid, s in stats.items() if s.session in sessions}
+        found |= {pid for pid, s in stats.items() if s.session in sessions or self._led(s, stats)}
         children: dict[int, list[int]] = {}
         for pid, s in stats.items():
             children.setdefault(s.ppid, []).append(pid)
@@ -88,6 +107,13 @@ class Tree:
             todo += new
         self._members = {pid: stats[pid].start for pid in found}
         self._untagged = {p: v for p, v in self._untagged.items() if p in stats and p not in found}
+
+    def _led(self, member: Stat, stats: dict[int, Stat]) -> bool:
+        """Of the server's own session. Its number is not given anew while one of it lives; the start times prove it."""
+        if self._leader is None or member.session != self._leader.pid or member.start < self._leader.start:
+            return False
+        now = stats.get(self._leader.pid)
+        return now is None or now.start == self._leader.start
 
     def living(self) -> dict[int, Stat]:
         """The members that still live (zombies do not), with their state now."""

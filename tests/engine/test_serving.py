@@ -147,7 +147,7 @@ def test_ngram_then_its_engine_is_killed(server: Server) -> None:
     now = server.until("the end", lambda now: now["live"] is False, 120)
     assert (now["phase"], now["exit"]["code"]) == ("failed", 0)
     assert now["root_cause"] is not None
-    assert "EngineCore" in now["root_cause"]["line"]
+    assert "engine core" in now["root_cause"]["line"].lower().replace("enginecore", "engine core")
     assert waited.returncode in (0, 1)
     assert server.wait().returncode == 1
     ended(server)
@@ -183,7 +183,7 @@ def test_eagle3_bench_then_its_api_server_is_killed(server: Server) -> None:
     assert now["phase"] == "failed"
     assert server.processes()
     assert server.folder.server_log.stat().st_size >= size
-    stopped = server.specwatch("stop", server.id, "--kill", "--timeout", "20")
+    stopped = server.specwatch("stop", server.id)
     assert stopped.returncode == 0, stopped.stderr
     assert not server.processes()
     state = ended(server)
