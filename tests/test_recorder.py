@@ -19,9 +19,10 @@ from collectors.record.folder import RunFolder, hold
 from collectors.record.reader import replay
 from collectors.record.writer import RecordWriter
 from collectors.sources.tree import TAG
+from launch.demo.serve import free_port
 from tests.run_folders import FAKES, make_run, read, start_recorder, until
 
-PORT = 8320
+PORT, OTHER_PORT = free_port(), free_port()  # of this process: tests of one file run in several at once
 
 
 class Bench:
@@ -236,12 +237,12 @@ def test_a_foreign_file_and_pid(tmp_path: Path) -> None:
     log = tmp_path / "vllm.log"
     with log.open("wb") as out:
         server = subprocess.Popen(
-            [sys.executable, str(FAKES / "server.py"), str(PORT + 1)], stdout=out, stderr=out
+            [sys.executable, str(FAKES / "server.py"), str(OTHER_PORT)], stdout=out, stderr=out
         )
     folder = make_run(
         tmp_path / "runs",
         facts=ev.RunFacts(foreign=True),
-        url=f"http://127.0.0.1:{PORT + 1}",
+        url=f"http://127.0.0.1:{OTHER_PORT}",
         foreign_pid=server.pid,
         log_source={"file": str(log)},
     )
