@@ -227,8 +227,12 @@ def speaks_utf8() -> bool:
     return encoding == "utf8" and os.environ.get("TERM") != "linux"
 
 
-def run_app(folder: RunFolder, *, pace: float | None = None, at: float = 0.0) -> int:
-    """Show the run until the user leaves; then say how to come back. `pace`: replay its record instead.
+def run_app(
+    folder: RunFolder, *, pace: float | None = None, at: float = 0.0, comes_back: bool = True
+) -> int:
+    """Show the run until the user leaves; then say how to come back (not where the caller stops the server next).
+
+    `pace`: replay its record instead.
 
     Raises SpecwatchError: no terminal, a folder that cannot be read, or one that vanished meanwhile.
     """
@@ -242,7 +246,7 @@ def run_app(folder: RunFolder, *, pace: float | None = None, at: float = 0.0) ->
     app.run(mouse=False)
     if app.trouble is not None:
         raise app.trouble
-    if pace is None:
+    if pace is None and comes_back:
         output.say(farewell(app.view, folder.id))
     return 0
 

@@ -104,7 +104,7 @@ def _on_screen(job: Job, stages: Stages) -> Result:
 
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
-    run_app(job.folder)
+    run_app(job.folder, comes_back=False)
     if worker.is_alive():
         with stages.stage("the server's start and its benchmark go on"):
             worker.join()
