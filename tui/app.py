@@ -227,9 +227,7 @@ def speaks_utf8() -> bool:
     return encoding == "utf8" and os.environ.get("TERM") != "linux"
 
 
-def run_app(
-    folder: RunFolder, *, pace: float | None = None, at: float = 0.0, comes_back: bool = True
-) -> int:
+def run_app(folder: RunFolder, *, pace: float | None = None, at: float = 0.0, comes_back: bool = True) -> int:
     """Show the run until the user leaves; then say how to come back (not where the caller stops the server next).
 
     `pace`: replay its record instead.
