@@ -18,6 +18,7 @@ from launch import config
 from launch.config import Hook
 
 COMMAND_S = 60.0
+SECRETS = "SPECWATCH_SECRETS"  # the keeper hands them to the recorder
 POST_S = 5.0
 
 
@@ -31,6 +32,11 @@ def run_hooks(path: Path, event: str, facts: dict[str, Any]) -> str | None:
     if trouble is not None:
         sys.stderr.write(f"hook on_{event}: {trouble}\n")
     return trouble
+
+
+def _inherited() -> dict[str, str]:
+    """Ours, without the values that the redactor was given."""
+    return {name: value for name, value in os.environ.items() if name != SECRETS}
 
 
 def variables(event: str, facts: dict[str, Any]) -> dict[str, str]:
@@ -55,7 +61,7 @@ def _command(hook: Hook, event: str, facts: dict[str, Any]) -> str | None:
     try:
         done = subprocess.run(
             hook.command,
-            env={**os.environ, **variables(event, facts)},
+            env={**_inherited(), **variables(event, facts)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -92,7 +98,7 @@ def _host(url: str) -> str:
 
 def _clean(facts: dict[str, Any]) -> dict[str, Any]:
     """Without the secrets of the launch, which the keeper hands on to the recorder, and what is printed like one."""
-    known: list[str] = msgspec.json.decode(os.environ.get("SPECWATCH_SECRETS") or "[]", type=list[str])
+    known: list[str] = msgspec.json.decode(os.environ.get(SECRETS) or "[]", type=list[str])
     redactor = Redactor((), os.environ, {f"SECRET_{i}_KEY": value for i, value in enumerate(known)})
     return {name: redactor.tree(_masked(value)) for name, value in facts.items()}
 

@@ -35,7 +35,7 @@ def test_a_command_gets_the_facts_without_a_shell_and_without_secrets(
     assert argv == ["$HOME; true"]
     assert (env["SPECWATCH_EVENT"], env["SPECWATCH_ID"], env["SPECWATCH_ROOT_CAUSE"]) == ("ready", "r1", "")
     assert env["SPECWATCH_SPEC"] == '{"rate":0.5}'
-    assert "verysecret" not in env["SPECWATCH_NOTE"]
+    assert not any("verysecret" in value for value in env.values())
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from launch import output
 from tui import acts, keys, theme
 from tui.logfile import LogFile
 from tui.loglook import look
+from tui.page import Page
 from tui.pump import Live, Pump, Replay
 from tui.screens.failed import FailedScreen
 from tui.screens.help import HelpScreen
@@ -92,8 +93,15 @@ class Monitor(App[None]):
     # --- the pump
 
     def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, self._resumed)
         self._read(0.15)
         self.run_worker(self._pump(), name="pump")
+
+    def _resumed(self, _app: App[None]) -> None:
+        """Back from Ctrl-Z: the terminal holds nothing of us, and pages send only what changed."""
+        self.screen.refresh(layout=True)
+        for page in self.screen.query(Page):
+            page.refresh()
 
     async def _pump(self) -> None:
         while True:
