@@ -37,8 +37,8 @@ SHOTS = (
     Shot("startup", "h200-good", 107.0, LARGE),
     Shot("speculation", "h200-good", 336.0, SMALL),  # during the benchmark at concurrency 8
     Shot("speculation", "h200-good", 336.0, LARGE),
-    Shot("sick", "h200-bad", 336.0, SMALL),
-    Shot("sick", "h200-bad", 336.0, LARGE),
+    Shot("sick", "h200-bad", 196.0, SMALL),
+    Shot("sick", "h200-bad", 196.0, LARGE),
     Shot("failed", "h200-gpu-held-by-orphan", 1e9, SMALL),
     Shot("failed", "h200-gpu-held-by-orphan", 1e9, LARGE),
     Shot("no-gpu", "cpu/22-big-throttled-100MBps", 20.0, SMALL),
@@ -53,10 +53,11 @@ class Instant(Replay):
     def __init__(self, folder: RunFolder, t: float) -> None:
         super().__init__(folder, pace=1e9)
         self.hold(t)
+        self._at = t
         while self.read(60.0):
             pass
         self.pace = None
-        self._at = self.state.t if t > 1e8 else t
+        self._at = min(t, self.state.t) if self.state.life.exit else t
 
     def now(self) -> float:
         return min(self._stop, self._at)  # no clock of this machine

@@ -3,7 +3,7 @@
 import time
 
 from collectors.reading.eta import arrival
-from collectors.reading.report import phase
+from collectors.reading.report import phase, told
 from collectors.reading.stall import stalled
 from tui.logfile import LogFile
 from tui.pump import Pump
@@ -32,7 +32,7 @@ class Views:
         text, until = self._said
         age = pump.age()
         return View(
-            state=state,
+            state=told(state),
             phase=phase(state),
             t=pump.now(),
             age=age,

@@ -180,6 +180,16 @@ def _sockets(state: State) -> tuple[Problem, ...]:
     return ()
 
 
+def told(state: State) -> State:
+    """For screens: the State with what is concluded from it written into its log part (cause, when, problems)."""
+    found = conclusion(state)
+    log = state.log
+    problems = (*found.problems, *_around(state), *log.problems)
+    if found.failed and log.cause is None:
+        log = structs.replace(log, cause=found.cause, cause_in_view=found.in_view, failed_t=found.failed_t)
+    return structs.replace(state, log=structs.replace(log, problems=problems))
+
+
 def _around(state: State) -> Iterator[Problem]:
     """Troubles that no line of the log tells."""
     yield from _sockets(state)
