@@ -15,14 +15,16 @@ class LogScreen(RunScreen):
     CSS_PATH = "log.tcss"
     BINDINGS = bindings("log")
 
+    def __init__(self) -> None:
+        super().__init__()
+        # Held, not asked for by name: a key or a beat may come before the screen is composed.
+        self.log_view = LogView(id="log")
+        self.search_field = Input(placeholder="search the log", id="search", compact=True)
+
     def compose_body(self) -> ComposeResult:
         yield Page(lambda width, _: [self._status(width)], id="status")
-        yield LogView(id="log")
-        yield Input(placeholder="search the log", id="search", compact=True)
-
-    @property
-    def log_view(self) -> LogView:
-        return self.query_one(LogView)
+        yield self.log_view
+        yield self.search_field
 
     def show(self) -> None:
         self.log_view.follow_to(self.view, self.monitor.log_file)
@@ -34,7 +36,7 @@ class LogScreen(RunScreen):
         return self.log_view.status(self.view)
 
     def ask(self) -> None:
-        search = self.query_one(Input)
+        search = self.search_field
         search.display = True
         search.focus()
 
@@ -45,7 +47,7 @@ class LogScreen(RunScreen):
         self.action_find_previous()
 
     def key_escape(self) -> None:
-        search = self.query_one(Input)
+        search = self.search_field
         if search.display:
             search.display = False
             self.set_focus(None)
