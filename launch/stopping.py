@@ -9,8 +9,9 @@ from pathlib import Path
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.record import inbox, runs
 from collectors.record.folder import RunFolder, RunInfo
+from collectors.record.leader import leader
 from collectors.sources.ownership import name_of
-from collectors.sources.tree import Leader, Stat, Tree, leader, stat
+from collectors.sources.tree import Leader, Stat, Tree, stat
 from launch import holders, output
 
 POLL_S = 0.1
@@ -35,7 +36,7 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     """Stop the run's server; what was seen afterwards, in one sentence. SpecwatchError when something is left."""
     info = folder.info()
     _check_ours(info)
-    first = leader(folder.server_json)
+    first = leader(folder, info)
     tree = Tree(info.facts.id, leader=first)
     tree.scan()
     pids = set(tree.pids)
@@ -162,7 +163,7 @@ def _wait_recorded(folder: RunFolder) -> None:
 
 
 def lives(folder: RunFolder) -> bool:
-    tree = Tree(folder.id, leader=leader(folder.server_json))
+    tree = Tree(folder.id, leader=leader(folder, folder.info()))
     tree.scan()
     return bool(tree.pids)
 

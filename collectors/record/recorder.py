@@ -20,12 +20,13 @@ from collectors.record.ending import Ending
 from collectors.record.folder import RunFolder, RunInfo, hold
 from collectors.record.index import LogIndex
 from collectors.record.lanes import Lanes
+from collectors.record.leader import leader
 from collectors.record.served import Served
 from collectors.record.writer import RecordWriter
 from collectors.sources.foreign import ForeignLog
 from collectors.sources.gpu import GpuSource
 from collectors.sources.host import HostSource
-from collectors.sources.tree import Tree, leader, stat
+from collectors.sources.tree import Tree, stat
 from collectors.sources.wake import QUIET_S, Wake
 
 POLL_S = 0.1
@@ -44,7 +45,7 @@ class Recorder:
         self.writer = RecordWriter(folder)
         state = self.writer.state
         self.clock = RunClock(self.info, state.t, state.wall0)
-        self.tree = Tree(self.info.facts.id, _roots(folder, self.info), leader(folder.server_json))
+        self.tree = Tree(self.info.facts.id, _roots(folder, self.info), leader(folder, self.info))
         self._gpu = GpuSource(self.clock, self.info.facts.gpus_of_run)
         self._host = HostSource(self.clock, self.tree)
         self._index = LogIndex(folder, self.writer, self.clock)
@@ -247,6 +248,6 @@ def _roots(folder: RunFolder, info: RunInfo) -> tuple[int, ...]:
     """The server's first process, where it is known: the keeper's child, or what the user attached to."""
     if info.foreign_pid is not None:
         return (info.foreign_pid,)
-    first = leader(folder.server_json)
+    first = leader(folder, info)
     found = stat(first.pid) if first else None
     return (first.pid,) if first and found is not None and found.start == first.start else ()

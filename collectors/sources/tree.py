@@ -6,10 +6,7 @@ over the tag, of vLLM's EngineCore and Workers. Who was once of the tree stays i
 
 import contextlib
 import os
-from pathlib import Path
 from typing import NamedTuple
-
-import msgspec
 
 TAG = "SPECWATCH_RUN"
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -29,18 +26,11 @@ class Stat(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """server.json: the server's first process, which leads a session of its own."""
+    """The server's first process, which leads a session of its own. Times in clock ticks after boot."""
 
     pid: int
     start: int
-
-
-def leader(server_json: Path) -> Leader | None:
-    """None where the keeper did not write it (yet), or it is damaged."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError, KeyError):
-        told = msgspec.json.decode(server_json.read_bytes(), type=dict[str, int])
-        return Leader(told["pid"], told["start"])
-    return None
+    ended: int | None = None  # when it was reaped; None: not, or nobody could
 
 
 def read_proc(pid: int, name: str) -> bytes | None:
@@ -109,11 +99,18 @@ class Tree:
         self._untagged = {p: v for p, v in self._untagged.items() if p in stats and p not in found}
 
     def _led(self, member: Stat, stats: dict[int, Stat]) -> bool:
-        """Of the server's own session. Its number is not given anew while one of it lives; the start times prove it."""
-        if self._leader is None or member.session != self._leader.pid or member.start < self._leader.start:
+        """Of the server's own session, proved by times: a stranger's session never counts.
+
+        The kernel gives a session's number to nobody while its leader or any member lives, so a stranger's session
+        of that number began after our leader had ended, and so did all its members.
+        """
+        ours = self._leader
+        if ours is None or member.session != ours.pid or member.start < ours.start:
             return False
-        now = stats.get(self._leader.pid)
-        return now is None or now.start == self._leader.start
+        now = stats.get(ours.pid)
+        if now is not None:
+            return now.start == ours.start
+        return ours.ended is not None and member.start <= ours.ended
 
     def living(self) -> dict[int, Stat]:
         """The members that still live (zombies do not), with their state now."""
