@@ -60,7 +60,7 @@ def frame_of(text: str) -> Frame | None:
     done, total = _number(found["done"]), _number(found["total"])
     if done is None:
         return None
-    elapsed, eta = _seconds(found["elapsed"]), _seconds(found["eta"])
+    elapsed, eta = seconds(found["elapsed"]), seconds(found["eta"])
     return Frame(label, kind, done, total, elapsed, eta, _unit(label, kind, found["done"]))
 
 
@@ -71,7 +71,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _seconds(text: str | None) -> float | None:
+def seconds(text: str | None) -> float | None:
     if text is None or text == "?":
         return None
     seconds = 0.0
