@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from collectors.errors import SpecwatchError
+from collectors.reading.events import UserNoise
 
 Scalar = bool | int | float | str
 
@@ -41,11 +42,9 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Noise(UserNoise, frozen=True, forbid_unknown_fields=True):
     """A line that the user does not want to see: `pattern` is a regular expression, searched for in the line."""
 
-    id: str
-    pattern: str
     reason: str
 
 

@@ -18,6 +18,7 @@ from collectors.record.clock import boot_id
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.redact import Redactor
 from launch import argv, holders
+from launch import config as configuration
 from launch.plan import executable
 from launch.selfexec import self_argv
 
@@ -88,6 +89,7 @@ def create(state: Path, wanted: Target, config: str | None) -> RunFolder:
             gpu_names=tuple(card.name for card in cards),
             gpu_total_mib=tuple(card.total_mib for card in cards),
             gpus_of_run=holders.visible(cards, _visible_devices(wanted.pid)),
+            noise=configuration.load(config).noise,
         ),
         created=time.time(),
         boottime0=time.clock_gettime(time.CLOCK_BOOTTIME),

@@ -158,6 +158,7 @@ def run_info(
         drafter_bytes=drafter.shard_bytes if drafter else (),
         filesystem=target.filesystem if target else None,
         patches=plan.patches,
+        noise=config.noise,
     )
     chosen = {k: v for k, v in plan.env.items() if CHOSEN.match(k) or k in plan.named_env}
     env = redactor.env(chosen)

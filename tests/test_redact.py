@@ -93,4 +93,4 @@ def test_what_is_shown_of_a_log_is_masked() -> None:
     found = report(State(log=read))
     assert found.problems
     assert KEY not in msgspec.json.encode(found).decode()
-    assert KEY not in look(line.encode(), 0)[0].text
+    assert KEY not in look(line.encode(), 0, LogState())[0].text

@@ -5,13 +5,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from collectors.reading.events import Log
-from collectors.reading.log import noise
+from collectors.reading.events import Log, UserNoise
+from collectors.reading.log import needles, noise
+from collectors.reading.log.cause import NEEDLES
 from collectors.reading.log.lines import Line, lines
 from collectors.reading.log.reader import read
 from collectors.reading.log.rules.noise import NOISE
-from collectors.reading.log.rules.rule import Noise, Rule, trie
-from collectors.reading.log.rules.table import BANNERS, RULES, is_banner
+from collectors.reading.log.rules.rule import Noise, Rule
+from collectors.reading.log.rules.table import RULES, is_banner
 from collectors.reading.log.state import LogState
 
 # Lines of another engine, of tools and of users, that no rule may take for anything.
@@ -71,7 +72,7 @@ def test_only_the_start_of_a_run_is_a_banner(rule: Rule, example: str) -> None:
 
 
 def test_each_engine_has_a_banner() -> None:
-    assert {"server version ", "  version ", "server_args="} == {needle for needle, _, _ in BANNERS}
+    assert {"server version ", "  version ", "server_args="} == {rule.needle for rule in RULES if rule.starts}
 
 
 @pytest.mark.parametrize(("rule", "example"), examples(NOISE))
@@ -108,7 +109,7 @@ def test_an_error_is_never_muted_for_its_level() -> None:
 
 
 def test_the_users_own_rules_come_first() -> None:
-    mine = (noise.UserNoise("mine", "thermal throttl", "known"),)
+    mine = (UserNoise("mine", "thermal throttl", "known"),)
     assert noise.muted_by(line_of("W thermal throttling"), None, mine) == "mine"
     assert noise.muted_by(line_of("W thermal throttling")) is None
 
@@ -121,7 +122,7 @@ def test_no_rule_takes_a_strangers_line(text: str) -> None:
 
 
 def test_the_one_search_finds_every_needle_and_only_needles() -> None:
-    needles = {*(rule.needle for rule in RULES), *(rule.needle for rule in NOISE)}
-    search = re.compile(trie(needles))
-    assert [needle for needle in needles if not search.search(b"xx " + needle.encode())] == []
+    wanted = {*(rule.needle for rule in RULES), *(rule.needle for rule in NOISE), *NEEDLES}
+    search = needles.any_rule()
+    assert [needle for needle in wanted if not search.search(b"xx " + needle.encode())] == []
     assert not search.search(b"a line that is of no interest to anybody")

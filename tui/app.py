@@ -69,7 +69,7 @@ class Monitor(App[None]):
 
     def _watch(self, folder: RunFolder, pump: Pump, name: str) -> None:
         self.folder, self.pump = folder, pump
-        self.log_file = LogFile(folder.server_log, look)
+        self.log_file = LogFile(folder.server_log, lambda raw, offset: look(raw, offset, pump.state.log))
         self.views = Views(
             pump, self.log_file, name=name, utc_offset=self.utc_offset, ascii_only=self.ascii_only
         )

@@ -62,6 +62,15 @@ class RunFacts(Struct, frozen=True):
     history: tuple[
         "PastRun", ...
     ] = ()  # earlier runs of the same key, newest last: the arrival estimate's source
+    noise: tuple["UserNoise", ...] = ()
+
+
+class UserNoise(Struct, frozen=True):
+    """A `[[noise]]` row of the user's config. The pattern is searched in the line as shown."""
+
+    id: str
+    pattern: str
+    reason: str = ""
 
 
 class PastRun(Struct, frozen=True):

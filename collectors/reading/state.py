@@ -63,7 +63,8 @@ def step(state: State, event: AnyEvent) -> State:
         case Health() | Source() | Reaped() | Exit():
             return structs.replace(state, t=t, life=life_part.read(state.life, event))
         case Started():
-            return structs.replace(state, t=t, run=event.run)
+            log = structs.replace(state.log, noise=event.run.noise)
+            return structs.replace(state, t=t, run=event.run, log=log)
         case Clock():
             return structs.replace(state, t=t, wall0=event.wall - event.t)
         case Tick():

@@ -3,15 +3,16 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 
 from collectors.errors import SpecwatchError
-from collectors.reading.events import Log
+from collectors.reading.events import Log, UserNoise
+from collectors.reading.log.state import LogState
 from collectors.reading.report import report
 from collectors.reading.state import State, step
-from launch import explained, output
+from launch import config, explained, output
 
 BLOCK = 1 << 20
 
@@ -20,7 +21,8 @@ BLOCK = 1 << 20
 @click.argument("file", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object (docs/explain-schema.md).")
 @click.option("--metrics", "page", metavar="FILE", help="Read a saved /metrics page instead.")
-def command(file: str | None, as_json: bool, page: str | None) -> None:
+@click.pass_obj
+def command(options: dict[str, Any], file: str | None, as_json: bool, page: str | None) -> None:
     """Read a saved server log, as an expert would: where it stands, what it died of, what to do.
 
     FILE is a log of vLLM or SGLang, through any wrapper, or - for standard input. Exit code 0 whatever it says.
@@ -32,7 +34,8 @@ def command(file: str | None, as_json: bool, page: str | None) -> None:
     if page is not None:
         _tell_page(_page(page), as_json)
         return
-    found, year = _log(file or "-"), _year(file)
+    muted = config.load(options.get("config")).noise
+    found, year = _log(file or "-", muted), _year(file)
     if as_json:
         output.json(report(found, year))
         return
@@ -50,8 +53,8 @@ def _tell_page(found: State, as_json: bool) -> None:
         output.data(line)
 
 
-def _log(name: str) -> State:
-    state = State()
+def _log(name: str, muted: tuple[UserNoise, ...] = ()) -> State:
+    state = State(log=LogState(noise=muted))
     offset = 0
     for block in _blocks(name):
         state = step(state, Log(t=0.0, offset=offset, data=block))

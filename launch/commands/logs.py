@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from collectors.errors import SpecwatchError
+from collectors.reading.events import UserNoise
 from collectors.reading.log.lines import clean, lines
-from collectors.reading.log.noise import UserNoise, muted_by
+from collectors.reading.log.noise import muted_by
 from collectors.reading.report import report
 from collectors.record.folder import RunFolder
 from collectors.record.follow import Follower
@@ -45,17 +46,13 @@ def command(
         _errors(folder, follow, count)
         return
     model = summary.read(folder).state.log.model
-    shown = _Shown(show_all, model, () if show_all else _users(options.get("config")))
+    users = () if show_all else config.load(options.get("config")).noise
+    shown = _Shown(show_all, model, users)
     try:
         _lines(folder, shown, follow, count)
     finally:
         if shown.hidden:
             output.say(f"{shown.hidden:,} lines hidden as noise; --all shows them")
-
-
-def _users(path: str | None) -> tuple[UserNoise, ...]:
-    """The `[[noise]]` rows of the user's configuration."""
-    return tuple(UserNoise(row.id, row.pattern, row.reason) for row in config.load(path).noise)
 
 
 class _Shown:

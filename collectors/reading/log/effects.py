@@ -64,7 +64,7 @@ def begin(name: str) -> Effect:
 
 def fresh(state: LogState) -> LogState:
     """A state that knows only how far the file was read and what of it was hidden."""
-    kept = ("size", "lines", "last_t", "tail", "stamp", "hidden_lines", "hidden_by_rule")
+    kept = ("size", "lines", "last_t", "tail", "stamp", "hidden_lines", "hidden_by_rule", "noise")
     return LogState(**{name: getattr(state, name) for name in kept})
 
 

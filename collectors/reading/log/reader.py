@@ -10,24 +10,14 @@ from collections import Counter
 from msgspec import structs
 
 from collectors.reading.events import Log
-from collectors.reading.log import bars, effects, noise, phases
-from collectors.reading.log.cause import NEEDLES, CauseFinder
+from collectors.reading.log import bars, effects, needles, noise, phases, skim
+from collectors.reading.log.cause import CauseFinder
 from collectors.reading.log.lines import JSON, Line, lines
-from collectors.reading.log.rules.noise import NOISE
-from collectors.reading.log.rules.rule import trie
-from collectors.reading.log.rules.table import COMPILED, RULES, is_banner
+from collectors.reading.log.rules.table import RULES, is_banner, meant
+from collectors.reading.log.stamp import last_stamp
 from collectors.reading.log.state import LogState, Tail
 
-_BARS = ("% Completed |", "%|")
-_SEARCH = re.compile(trie({*(r.needle for r in RULES), *(n.needle for n in NOISE), *NEEDLES, *_BARS}))
-_CAUSE = re.compile(trie(NEEDLES).decode())
 _END = re.compile(rb"[\r\n]")
-# Only near a line's beginning: what is further on may be cut off, by where a chunk happens to end.
-_STAMP = re.compile(rb"(?:^|[\r\n])[^\r\n]{0,200}?((?:20\d\d-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?=[ \].,])")
-_ACCESS = re.compile(
-    rb'INFO:\s{2,10}\S{3,60} - "(GET) /(?:health|metrics|ping|v1/models|health_generate|version|load)\S{0,200} '
-    rb'HTTP/[\d.]{1,3}" 200'
-)
 _FIGURES = ("SpecDecoding metrics: ", "Avg prompt throughput")
 _KEPT = JSON
 # What the processes of a dead server still print may be read, but moves nothing.
@@ -67,7 +57,8 @@ class _Reader:
         self.number = state.lines + 1
         self.t = 0.0
         self.data = b""  # the lines being scanned
-        self.stamped = 0  # up to where their stamps were taken
+        self.offset = self.lost_bytes = self.lost_at = 0  # where they stand in the file
+        self.stamped = self.counted = 0  # up to where their stamps were taken, and their number counted
 
     def feed(self, data: bytes, offset: int, t: float) -> LogState:
         state, self.t = self.state, t
@@ -94,50 +85,91 @@ class _Reader:
 
     def _scan(self, data: bytes, offset: int, lost: int, lost_at: int) -> None:
         """Reads the complete lines of `data`; `lost` bytes are missing at `lost_at`, inside the first line."""
-        at, counted = 0, 0
-        size = len(data)
-        self.data, self.stamped = data, 0
-        while at < size:
-            hit = None
-            if self.finder.open or self.state.held is not None:
-                begin = at
-            else:
-                hit = _SEARCH.search(data, at)
-                if hit is None:
-                    break
-                begin = max(data.rfind(b"\n", at, hit.start()), data.rfind(b"\r", at, hit.start())) + 1 or at
-            found = _END.search(data, hit.end() if hit else begin)
-            end = found.start() if found else size
-            self.number += data.count(b"\n", counted, begin)
-            counted = begin
-            if end > begin:
-                place = offset + begin + (lost if begin > lost_at else 0)
-                if hit is None or hit.start() - begin < _KEPT:
-                    self._physical(data[begin : min(end, begin + _KEPT)], place, begin)
-            at = end + 1
-        self.number += data.count(b"\n", counted)
-        self._stamp(size)
+        self.data, self.stamped, self.counted = data, 0, 0
+        self.offset, self.lost_bytes, self.lost_at = offset, lost, lost_at
+        at = 0
+        for run in skim.RUN_OF_ANSWERS.finditer(data):
+            begin = max(data.rfind(b"\n", at, run.start()), data.rfind(b"\r", at, run.start())) + 1 or at
+            self._between(at, begin)
+            self._answers(run, begin)
+            at = run.end()
+        self._between(at, len(data))
+        self.number += data.count(b"\n", self.counted)
+        self._stamp(len(data))
         if self.state.engine is None and _VLLM.search(data) is not None:
             self.state = structs.replace(self.state, engine="vllm")
 
+    @property
+    def _midway(self) -> bool:
+        """Whether the next line, whatever it is, may belong to what was read before it."""
+        return self.finder.open or self.state.held is not None
+
+    def _answers(self, run: "re.Match[bytes]", begin: int) -> None:
+        """Reads a run of answers to one method; `begin` is where its first line does."""
+        at, end = run.span()
+        known = skim.before_answers(self.data[begin:at])
+        polls = run["polls"] is not None
+        if not known or not self._no_news(polls):
+            first = self.data.index(b"\n", at) + 1
+            self._between(begin, first)
+            begin = first
+        if begin < end and self._no_news(polls):
+            self.hidden[noise.ACCESS] += self.data.count(b"\n", begin, end)
+        else:
+            self._between(begin, end)
+
+    def _no_news(self, polls: bool) -> bool:
+        """Whether an answer changes nothing: the first request served does, the polls of a ready server do not."""
+        if self._midway or not self.state.ready:
+            return False
+        return polls or phases.at_least(self.state, "serving")
+
+    def _between(self, at: int, size: int) -> None:
+        """Reads the lines of data[at:size], which ends where a line does."""
+        data, search = self.data, needles.any_rule().search
+        while at < size:
+            hit = None
+            if self._midway:
+                begin = at
+            else:
+                hit = search(data, at, size)
+                if hit is None:
+                    return
+                begin = max(data.rfind(b"\n", at, hit.start()), data.rfind(b"\r", at, hit.start())) + 1 or at
+            found = _END.search(data, hit.end() if hit else begin, size)
+            end = found.start() if found else size
+            if end > begin and (hit is None or hit.start() - begin < _KEPT):
+                self.number += data.count(b"\n", self.counted, begin)
+                self.counted = begin
+                self._physical(data[begin : min(end, begin + _KEPT)], begin)
+            at = end + 1
+
     def _stamp(self, end: int) -> None:
         """The last time of day printed before `end`, also by lines that no rule looks at."""
-        begin, self.stamped = self.stamped, max(self.stamped, end)
-        near = max(begin, self.data.rfind(b"\n", begin, max(begin, end - 4096)) + 1)
-        for start in dict.fromkeys((near, begin)):
-            stamps = _STAMP.findall(self.data[start:end])
-            if stamps:
-                self.state = structs.replace(self.state, stamp=stamps[-1].decode().replace("T", " "))
-                return
+        if end > self.stamped:
+            found = last_stamp(self.data, self.stamped, end)
+            self.stamped = end
+            if found is not None:
+                self.state = structs.replace(self.state, stamp=found)
 
-    def _physical(self, raw: bytes, offset: int, begin: int) -> None:
-        if self.state.ready and not self.finder.open and self.state.held is None and _ACCESS.search(raw):
-            self.hidden[noise.ACCESS] += 1  # our own polls, and others': thousands an hour
+    def _physical(self, raw: bytes, begin: int) -> None:
+        place = self.offset + begin + (self.lost_bytes if begin > self.lost_at else 0)
+        frame = None if self._midway else skim.frame_of(raw)
+        if frame is not None:
+            self._frame(frame, place, begin)
             return
-        for line in lines(raw, self.number, offset, self.t):
+        for line in lines(raw, self.number, place, self.t):
             if line.wall is None:
                 self._stamp(begin)
             self._line(line)
+
+    def _frame(self, frame: bars.Frame, place: int, begin: int) -> None:
+        self.hidden[noise.BARS] += 1
+        if not self.finder.lost and not phases.at_least(self.state, "ready"):
+            self._stamp(begin)
+            text = f"{frame.label}: {frame.done:g}/{frame.total or 0:g}"
+            line = Line(text, self.number, place, self.t, wall=self.state.stamp, msg=text)
+            self.state = bars.see(self.state, line, frame)
 
     def _line(self, line: Line) -> None:
         if self.state.held is not None:
@@ -158,7 +190,7 @@ class _Reader:
                 self.state = structs.replace(
                     before, **{name: getattr(self.state, name) for name in _FIGURES_LEFT}
                 )
-        muted = noise.muted_by(line, self.state.model)
+        muted = noise.muted_by(line, self.state.model, self.state.noise)
         if muted is not None or echo:
             self.hidden[muted or "request-echo"] += 1
         elif ours:
@@ -178,19 +210,19 @@ class _Reader:
         return self.finder.lost
 
     def _story(self, line: Line) -> bool:
-        return self.finder.see(line) if self.finder.open or _CAUSE.search(line.text) else False
+        return self.finder.see(line) if self.finder.open or needles.of_failures().search(line.text) else False
 
     def _meaning(self, line: Line) -> None:
         msg = line.msg
-        for needle, heads, pattern, effect in COMPILED:
-            if needle not in msg or (heads and line.head not in heads):
-                continue
-            match = pattern.search(msg)
-            if match is None:
-                continue
-            if needle in _FIGURES and msg.endswith((",", ", ")) and line.lineno and self.state.held is None:
+        for rule, match in meant(RULES, line):
+            if (
+                rule.needle in _FIGURES
+                and msg.endswith((",", ", "))
+                and line.lineno
+                and self.state.held is None
+            ):
                 self.state = structs.replace(self.state, held=(line.text, line.lineno))
-            self.state = effect(self.state, line, match)
+            self.state = rule.effect(self.state, line, match)
         if "%" in msg and (frame := bars.frame_of(line.msg)) is not None:
             self.state = bars.see(self.state, line, frame)
 

@@ -5,6 +5,7 @@ The State of a run holds one; it is the same whatever the chunks the bytes came 
 
 from msgspec import Struct
 
+from collectors.reading.events import UserNoise
 from collectors.reading.log.parts import Bar, Cause, Problem, Spec, Step
 from collectors.reading.log.suspects import Suspects
 
@@ -50,6 +51,7 @@ class LogState(Struct, frozen=True):
     problems_dropped: int = 0
     hidden_lines: int = 0
     hidden_by_rule: dict[str, int] = {}
+    noise: tuple[UserNoise, ...] = ()  # what the user mutes beside it
     spec: Spec | None = None
     gen_tok_s: float | None = None
     running: int | None = None

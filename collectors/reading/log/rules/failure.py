@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from collectors.reading.log.rules.patterns import compiled
+
 # Weights: how much a line says about what to do. An echo (0) never is the cause.
 ECHO = 0  # "See root cause above", a pipe that broke because its other end died
 DEATH = 30  # a process ended and the log does not say why
@@ -51,24 +53,18 @@ class Matcher:
 
     def __init__(self, rules: tuple[Failure, ...]) -> None:
         self.rules = tuple(
-            (
-                rule,
-                (rule.needle,) if isinstance(rule.needle, str) else rule.needle,
-                re.compile(rule.pattern, re.DOTALL),
-                re.compile(rule.unless) if rule.unless else None,
-            )
-            for rule in rules
+            (rule, (rule.needle,) if isinstance(rule.needle, str) else rule.needle) for rule in rules
         )
 
     def find(self, text: str, where: str = "") -> Found | None:
         best: Found | None = None
-        for rule, needles, pattern, unless in self.rules:
+        for rule, needles in self.rules:
             if best is not None and rule.weight <= best.weight:
                 continue
             if not any(needle in text for needle in needles):
                 continue
-            match = pattern.search(text)
-            if match is None or (unless is not None and unless.search(text)):
+            match = compiled(rule.pattern, re.DOTALL).search(text)
+            if match is None or (rule.unless and compiled(rule.unless).search(text)):
                 continue
             best = _found(rule, match.groupdict(), where)
         return best
