@@ -6,6 +6,7 @@ from functools import cache
 
 from collectors.reading.log.cause import NEEDLES
 from collectors.reading.log.rules.noise import NOISE
+from collectors.reading.log.rules.patterns import ByNeedle
 from collectors.reading.log.rules.table import RULES
 
 BARS = ("% Completed |", "%|")
@@ -17,10 +18,12 @@ def any_rule() -> "re.Pattern[bytes]":
     return re.compile(_trie({*(r.needle for r in RULES), *(n.needle for n in NOISE), *NEEDLES, *BARS}))
 
 
-@cache
-def of_failures() -> "re.Pattern[str]":
-    """Where in a line something stands that the story of a failure is made of."""
-    return re.compile(_trie(NEEDLES).decode())
+_OF_FAILURES = ByNeedle((needle, needle) for needle in NEEDLES)
+
+
+def of_failures(text: str) -> bool:
+    """Whether something stands in a line that the story of a failure is made of."""
+    return bool(_OF_FAILURES.of(text))
 
 
 def _trie(needles: Iterable[str]) -> bytes:

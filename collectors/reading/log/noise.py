@@ -6,11 +6,12 @@ from collectors.reading.events import UserNoise
 from collectors.reading.log.bars import frame_of
 from collectors.reading.log.lines import Line
 from collectors.reading.log.rules.noise import NOISE
-from collectors.reading.log.rules.patterns import compiled
+from collectors.reading.log.rules.patterns import ByNeedle, compiled
 from collectors.reading.log.rules.rule import Noise
 
 ACCESS = "access"
 BARS = "bars"
+_BY_NEEDLE = ByNeedle((rule.needle, rule) for rule in NOISE)
 
 
 def muted_by(line: Line, model: str | None = None, users: tuple[UserNoise, ...] = ()) -> str | None:
@@ -19,8 +20,8 @@ def muted_by(line: Line, model: str | None = None, users: tuple[UserNoise, ...] 
     msg = line.msg
     if line.head == "uvicorn" and ' - "' in msg and " HTTP/" in msg:
         return ACCESS
-    for rule in NOISE:
-        if rule.needle in msg and compiled(rule.pattern).search(msg) and not _matters(rule, model):
+    for rule in _BY_NEEDLE.of(msg):
+        if compiled(rule.pattern).search(msg) and not _matters(rule, model):
             return rule.id
     if ("%|" in msg or "% Completed |" in msg) and frame_of(line.text) is not None:
         return BARS

@@ -13,7 +13,7 @@ from collectors.reading.events import Log
 from collectors.reading.log import bars, effects, needles, noise, phases, skim
 from collectors.reading.log.cause import CauseFinder
 from collectors.reading.log.lines import JSON, Line, lines
-from collectors.reading.log.rules.table import RULES, is_banner, meant
+from collectors.reading.log.rules.table import is_banner, meant
 from collectors.reading.log.stamp import last_stamp
 from collectors.reading.log.state import LogState, Tail
 
@@ -165,11 +165,16 @@ class _Reader:
 
     def _frame(self, frame: bars.Frame, place: int, begin: int) -> None:
         self.hidden[noise.BARS] += 1
-        if not self.finder.lost and not phases.at_least(self.state, "ready"):
+        if self._lost or phases.at_least(self.state, "ready"):
+            return
+        text = f"{frame.label}: {frame.done:g}/{frame.total or 0:g}"
+        line = Line(text, self.number, place, self.t, msg=text)
+        moved = bars.see(self.state, line, frame)
+        if moved.steps is not self.state.steps:  # a step began: only then is the time of day asked for (8 µs)
             self._stamp(begin)
-            text = f"{frame.label}: {frame.done:g}/{frame.total or 0:g}"
-            line = Line(text, self.number, place, self.t, wall=self.state.stamp, msg=text)
-            self.state = bars.see(self.state, line, frame)
+            line.wall = self.state.stamp
+            moved = bars.see(self.state, line, frame)
+        self.state = moved
 
     def _line(self, line: Line) -> None:
         if self.state.held is not None:
@@ -210,17 +215,13 @@ class _Reader:
         return self.finder.lost
 
     def _story(self, line: Line) -> bool:
-        return self.finder.see(line) if self.finder.open or needles.of_failures().search(line.text) else False
+        return self.finder.see(line) if self.finder.open or needles.of_failures(line.text) else False
 
     def _meaning(self, line: Line) -> None:
         msg = line.msg
-        for rule, match in meant(RULES, line):
-            if (
-                rule.needle in _FIGURES
-                and msg.endswith((",", ", "))
-                and line.lineno
-                and self.state.held is None
-            ):
+        for rule, match in meant(line):
+            broken = rule.needle in _FIGURES and msg.endswith((",", ", "))
+            if broken and line.lineno and self.state.held is None:
                 self.state = structs.replace(self.state, held=(line.text, line.lineno))
             self.state = rule.effect(self.state, line, match)
         if "%" in msg and (frame := bars.frame_of(line.msg)) is not None:

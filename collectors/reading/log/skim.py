@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from collectors.reading.log import bars, needles, noise
 from collectors.reading.log.lines import lines
-from collectors.reading.log.rules.table import RULES, meant
+from collectors.reading.log.rules.table import meant
 
 _PATHS = (
     rb"(?:health|metrics|ping|version|load|health_generate|get_model_info|get_server_info|generate|tokenize"
@@ -37,7 +37,7 @@ def before_answers(text: bytes) -> bool:
 
 def frame_of(raw: bytes) -> bars.Frame | None:
     """The frame that the physical line `raw` is, if it is that and nothing more."""
-    found = _FRAME.match(raw)
+    found = _FRAME.match(raw) if b"%|" in raw or b"% Completed |" in raw else None
     if found is None:
         return None
     sample = _of_label(found[1])
@@ -52,7 +52,7 @@ def frame_of(raw: bytes) -> bars.Frame | None:
 def _of_label(prefix: bytes) -> bars.Frame | None:
     """A frame with what stands before its figures; None where a rule of any kind takes the line for its own."""
     line, *more = lines(prefix + _SAMPLE, 1, 0, 0.0)
-    known = needles.of_failures().search(line.text) or any(meant(RULES, line))
+    known = needles.of_failures(line.text) or any(meant(line))
     if more or line.head or known or noise.muted_by(line) != noise.BARS:
         return None
     return bars.frame_of(line.msg)
