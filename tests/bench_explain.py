@@ -55,9 +55,9 @@ HOSTILE = {
     "answers without an end": b'INFO:     127.0.0.1:1 - "GET /health ',
     "answers, glued": b'INFO:     127.0.0.1:1 - "GET /health HTTP/1.1" 200 OK',
     "tracebacks that never end": b"Traceback (most recent call last):\n",
-    "frames of a traceback": b'Traceback (most recent call last):\n  File "a.py", line 1, in b\n    c()\nValueError: d\n',
+    "tracebacks": b'Traceback (most recent call last):\n  File "a.py", line 1, in b\n    c()\nValueError: d\n',
     "quoted causes": b"ERROR 12-01 10:00:00 [core.py:1] RuntimeError: See root cause above ' \" ",
-    "figures broken at commas": b"INFO 12-01 10:00:00 [m.py:1] SpecDecoding metrics: Mean acceptance length: 1.0,\n",
+    "figures broken at commas": b"INFO 12-01 10:00:00 [m.py:1] SpecDecoding metrics: Mean acceptance: 1.0,\n",
     "nested JSON": b'{"message": ' * 40 + b"\n",
 }
 

@@ -98,6 +98,7 @@ def test_plain_in_a_session_that_hangs_up_then_terminated(server: Server) -> Non
     shell = subprocess.Popen(
         ["sh", "-c", '"$@"; exec sleep 600', "sh", *server.launch_words("plain", argv)],
         cwd=REPOSITORY, env=server.environment(), start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests may run under nohup
         stdin=secondary, stdout=subprocess.PIPE, stderr=secondary, text=True,
     )  # fmt: skip
     os.close(secondary)
