@@ -28,6 +28,7 @@ EVENTS: list[ev.AnyEvent] = [
     ev.Request(t=2.4, kind="bench_end", id="b1", label="c8", data={"tok_s": 1.5, "list": [1, {"x": None}]}),
     ev.Source(t=2.5, source="log", error="gone"),
     ev.Source(t=2.6, source="log"),
+    ev.BrokenFiles(t=2.7, files=("model-00007-of-00032.safetensors: 5 bytes, the header describes 9",)),
     ev.Tick(t=3.0),
     ev.Reaped(t=4.0, signal=9),
     ev.Exit(t=4.5, signal=9, reason="killed"),

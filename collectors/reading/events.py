@@ -169,6 +169,12 @@ class Source(Event, frozen=True, kw_only=True):
     error: str | None = None
 
 
+class BrokenFiles(Event, frozen=True, kw_only=True):
+    """The weight files that cannot be what they claim, one sentence each: looked at once reading them failed."""
+
+    files: tuple[str, ...]
+
+
 class Reaped(Event, frozen=True, kw_only=True):
     """The server's own process ended and was reaped; others of its tree may live on and write. Exit follows."""
 
@@ -196,6 +202,7 @@ AnyEvent = (
     | Clock
     | Tick
     | Source
+    | BrokenFiles
     | Reaped
     | Exit
 )

@@ -2,7 +2,7 @@
 
 from msgspec import Struct, structs
 
-from collectors.reading.events import Exit, Health, Metrics, Reaped, Request, Series, Source
+from collectors.reading.events import BrokenFiles, Exit, Health, Metrics, Reaped, Request, Series, Source
 
 
 class LifeState(Struct, frozen=True):
@@ -17,10 +17,13 @@ class LifeState(Struct, frozen=True):
     reaped: Reaped | None = None  # the server's own process is gone, perhaps not yet all of its tree
     exit: Exit | None = None
     sources: dict[str, str] = {}  # source -> its trouble, only while it has one
+    broken_files: tuple[str, ...] = ()
     notes: tuple[tuple[float, str], ...] = ()  # newest 50
 
 
-def read(state: LifeState, event: Health | Source | Reaped | Exit | Metrics | Series | Request) -> LifeState:
+def read(
+    state: LifeState, event: Health | Source | BrokenFiles | Reaped | Exit | Metrics | Series | Request
+) -> LifeState:
     match event:
         case Health():
             healthy = event.status == 200 and state.first_healthy_t is None
@@ -37,6 +40,8 @@ def read(state: LifeState, event: Health | Source | Reaped | Exit | Metrics | Se
             if event.error is not None:
                 sources[event.source] = event.error
             return structs.replace(state, sources=sources)
+        case BrokenFiles(files=files):
+            return structs.replace(state, broken_files=files)
         case Reaped():
             return structs.replace(state, reaped=event)
         case Exit():

@@ -109,7 +109,7 @@ def conclusion(state: State) -> Conclusion:
 
 
 def _conclusion(state: State, log: LogState) -> Conclusion:
-    return conclude(
+    found = conclude(
         log.suspects,
         stopping=log.stopping_t is not None,
         exit=_gone(state),
@@ -117,6 +117,20 @@ def _conclusion(state: State, log: LogState) -> Conclusion:
         oom_kills=state.hosts.oom_kills,
         phase=log.phase,
     )
+    return _naming(found, state.life.broken_files)
+
+
+def _naming(found: Conclusion, files: tuple[str, ...]) -> Conclusion:
+    """A cause that is a broken weight file, with the file's name, which the engines do not print."""
+    if not files or found.cause is None or found.cause.rule not in BROKEN_WEIGHTS:
+        return found
+    hint = f"broken: {files[0]}{f' (and {len(files) - 1} more)' if len(files) > 1 else ''}; fetch it again"
+    problems = [structs.replace(p, advice=hint) if p.rule in BROKEN_WEIGHTS else p for p in found.problems]
+    return structs.replace(found, cause=structs.replace(found.cause, hint=hint), problems=tuple(problems))
+
+
+# Rules whose line says that a weight file is broken, and not which one.
+BROKEN_WEIGHTS = ("shard-truncated", "shard-garbled")
 
 
 def _gone(state: State) -> Exit | None:

@@ -13,6 +13,7 @@ from collectors.reading import life as life_part
 from collectors.reading import serving as serving_part
 from collectors.reading.events import (
     AnyEvent,
+    BrokenFiles,
     Clock,
     Exit,
     GpuSample,
@@ -60,7 +61,7 @@ def step(state: State, event: AnyEvent) -> State:
             return structs.replace(state, t=t, gpus=gpus_part.read(state.gpus, event))
         case HostSample():
             return structs.replace(state, t=t, hosts=hosts_part.read(state.hosts, event))
-        case Health() | Source() | Reaped() | Exit():
+        case Health() | Source() | BrokenFiles() | Reaped() | Exit():
             return structs.replace(state, t=t, life=life_part.read(state.life, event))
         case Started():
             log = structs.replace(state.log, noise=event.run.noise)

@@ -10,8 +10,8 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from collectors.reading.events import Clock, Exit, GpuSample, HostSample, Request, Started, Tick
-from collectors.record import inbox
+from collectors.reading.events import BrokenFiles, Clock, Exit, GpuSample, HostSample, Request, Started, Tick
+from collectors.record import autopsy, inbox
 from collectors.record.announce import Announcer, OnChange
 from collectors.record.cadence import Cadence
 from collectors.record.checkpoint import EVERY_S
@@ -215,6 +215,9 @@ class Recorder:
                 await self._sample_host()
                 await self._sample_gpus()
         self._index.drain()
+        broken = await asyncio.to_thread(autopsy.broken_files, self.writer.state)
+        if broken:
+            self.writer.write(BrokenFiles(t=self.clock(), files=broken))
         while not self.writer.write(
             Exit(t=self.clock(), code=last.code, signal=last.signal, reason=last.reason)
         ):

@@ -34,6 +34,7 @@ class Entry(msgspec.Struct, omit_defaults=True, kw_only=True):
     request: dict[str, Any] | None = None
     inbox: str = ""  # the request's file, so that a recorder killed before removing it does not repeat it
     source: tuple[str, str | None] | None = None
+    broken_files: tuple[str, ...] = ()
     tick: bool = False
     reaped: dict[str, Any] | None = None
     exit: dict[str, Any] | None = None
@@ -106,6 +107,8 @@ def entry_of(event: ev.AnyEvent) -> Entry:
             return Entry(t=t, clock=wall)
         case ev.Source(source=source, error=error):
             return Entry(t=t, source=(source, error))
+        case ev.BrokenFiles(files=files):
+            return Entry(t=t, broken_files=files)
         case ev.Tick():
             return Entry(t=t, tick=True)
 
@@ -142,6 +145,8 @@ def events_of(entry: Entry, log_bytes: Callable[[int, int], bytes]) -> Iterator[
         yield _event(t, entry.request, ev.Request)
     if entry.source is not None:
         yield ev.Source(t=t, source=entry.source[0], error=entry.source[1])
+    if entry.broken_files:
+        yield ev.BrokenFiles(t=t, files=entry.broken_files)
     if entry.tick:
         yield ev.Tick(t=t)
     if entry.reaped is not None:

@@ -83,6 +83,7 @@ def test_a_broken_shard_is_named(server: Server, tmp_path: Path) -> None:
     assert (now["phase"], now["ready"], now["exit"]["code"]) == ("failed", False, 1)
     assert "incomplete metadata, file not fully covered" in now["root_cause"]["line"]
     assert now["root_cause"]["line"] in waited.stderr
+    assert "model-00007-of-00032.safetensors" in now["root_cause"]["hint"]
     ended(server)
 
 
