@@ -136,3 +136,20 @@ def test_ctrl_c_leaves_quietly(state: Path) -> None:
         child.send_signal(2)
         assert child.wait(timeout=10) == ExitCode.INTERRUPTED
         assert child.stderr.read() == ""
+
+
+def test_a_recorder_that_is_stopped_proves_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It keeps its lock: what its last line says is as old as that line."""
+    folder = make_run(state / "runs", "r")
+    write_record(folder, [Tick(t=1.0)])
+    grow(folder, 1.5, READY)
+    lock = hold(folder.recorder_lock)
+    assert lock is not None
+    run = Follower(folder)
+    run.advance()
+    assert wait._answer(run) == ExitCode.OK
+    monkeypatch.setattr(Follower, "age", lambda _: 60.0)
+    assert wait._answer(run) is None
+    monkeypatch.setattr(wait, "GONE_S", 0.2)
+    assert wait._until(run, None, False, lambda *_: None) == ExitCode.RECORDER_GONE
+    os.close(lock)

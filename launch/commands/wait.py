@@ -13,7 +13,7 @@ from collectors.errors import ExitCode, SpecwatchError
 from collectors.reading.state import State
 from collectors.record import runs
 from collectors.record.folder import RunFolder
-from collectors.record.follow import Follower
+from collectors.record.follow import STALE_S, Follower
 from launch import figures, output, summary
 from launch.options import json_option, run_argument, state_of
 from launch.summary import Status
@@ -96,7 +96,7 @@ def _until(
                 show(run.state, reading)
                 if stall_exit and reading.stalled is not None:
                     return ExitCode.STALLED
-                if run.ended or run.folder.recorder_lives():
+                if run.ended or _recorded(run):
                     watched = now
                 elif now - watched > GONE_S:
                     return ExitCode.RECORDER_GONE
@@ -110,8 +110,14 @@ def _answer(run: Follower) -> ExitCode | None:
     where = summary.phase(run.state)
     if where in ("ready", "serving") and not run.ended:
         # An old record that says "ready" proves nothing once nobody watches the server.
-        return ExitCode.OK if run.folder.recorder_lives() else None
+        return ExitCode.OK if _recorded(run) else None
     return ExitCode.SERVER_FAILED if where in ("failed", "stopped") or run.ended else None
+
+
+def _recorded(run: Follower) -> bool:
+    """A recorder holds the run and writes: a stopped one (SIGSTOP, a frozen container) keeps its lock."""
+    age = run.age()
+    return run.folder.recorder_lives() and (age is None or age < STALE_S)
 
 
 class _Progress:
