@@ -60,12 +60,12 @@ def _states(host: HostState) -> str:
 
 
 def advice(view: View, width: int, limit: int = 2) -> list[Row]:
-    """What the log's problems suggest to do, newest first, one row each."""
+    """What the log's problems suggest to do, newest first, one row each; patches speak for themselves."""
     if view.ended:
         return []
     rows: list[Row] = []
     for problem in reversed(view.state.log.problems):
-        if problem.advice and len(rows) < limit:
+        if problem.advice and len(rows) < limit and not problem.rule.startswith("patch-"):
             style = "bad" if problem.severity == "error" else "warn"
             rows.append(((" ! ", style), (cut(clean(problem.advice), width - 4), "plain")))
     return rows

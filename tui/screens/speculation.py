@@ -2,6 +2,7 @@
 
 from tui.panels.acceptance import acceptance
 from tui.panels.logtail import logtail
+from tui.panels.patches import doctored
 from tui.panels.plots import plots
 from tui.panels.server import progress, server
 from tui.panels.verdict import verdict
@@ -24,6 +25,8 @@ def speculation(view: View, width: int, height: int) -> list[Row]:
     if room >= 30:
         log = room // 4
     said = verdict(view, width, 2 if room >= 14 else 1)
+    if room >= 14:
+        said = [*said, *doctored(view, width)]
     drawn = plots(view, width, room - log - len(said))
     if not drawn:
         log = max(0, room - len(said))
