@@ -62,6 +62,11 @@ def test_no_row_without_patches() -> None:
             ("eagle3",),
             " patches  eagle3 applied in 9–10 processes (3 parts), absent in 10 (1 part)",
         ),
+        (
+            {**EAGLE3, "eagle3.interface_kimi": dict.fromkeys(PIDS, "armed")},
+            ("eagle3",),
+            " patches  eagle3 applied in 9–10 processes (3 parts)",
+        ),
         ({"/h/u/mine.py": EVERYWHERE}, ("/h/u/mine.py",), " patches  mine.py applied in 10 processes"),
         (
             {"mine.patch": EVERYWHERE, "eagle3.whitelist": EVERYWHERE},
@@ -97,12 +102,12 @@ def test_before_the_first_line_it_is_not_heard_of() -> None:
         (
             {**EAGLE3, "eagle3.interface_kimi": dict.fromkeys(PIDS[2:], "failed")},
             " patches  eagle3 failed in 8 processes (1 part), applied in 9–10 (3 parts)",
-            " ✗ patch eagle3.interface_kimi failed in 8 processes: its line in the log says",
+            " ✗ patch eagle3.interface_kimi failed in 8 processes: the log says why",
         ),
         (
             {"eagle3.whitelist": dict.fromkeys(PIDS, "skipped")},
             " patches  eagle3 skipped in 10 processes (whitelist)",
-            " ✗ patch eagle3.whitelist skipped in 10 processes: its line in the log says why",
+            " ✗ patch eagle3.whitelist skipped in 10 processes: the log says why",
         ),
         (
             {"eagle3.whitelist": dict.fromkeys(PIDS[:-1], "applied")},

@@ -26,7 +26,7 @@ def troubles(state: State) -> Iterator[Problem]:
         bad = Counter(status for status in said.values() if status in ("failed", "skipped"))
         for status, processes in bad.items():
             many = f" in {processes} processes" if processes > 1 else ""
-            yield _problem(state, f"patch {patch} {status}{many}", "its line in the log says why", patch)
+            yield _problem(state, f"patch {patch} {status}{many}", "the log says why", patch)
     if not wanted or not at_least(log, "weights"):
         return
     silent = [w for w in wanted if not any(p == w or p.startswith(w + ".") for p in log.patches)]

@@ -24,7 +24,9 @@ def patches(view: View, width: int, limit: int = 3) -> list[Row]:
     if not groups:
         return []
     row = _row(groups, named=True)
-    rows = [row if width_of(row) <= width else _row(groups, named=False)]
+    if width_of(row) > width:
+        row = _row([(name, _news(found)) for name, found in groups], named=False)
+    rows = [row]
     for problem in view.state.log.problems:
         if problem.rule.startswith("patch-"):
             text = clean(f"{problem.line}: {problem.advice}" if problem.advice else problem.line)
@@ -48,6 +50,11 @@ def _groups(view: View) -> Iterator[tuple[str, dict[str, Parts]]]:
                 if status != "armed" or len(statuses) == 1:
                     found.setdefault(status, {})[patch.removeprefix(name + ".")] = processes
         yield name, found
+
+
+def _news(found: dict[str, Parts]) -> dict[str, Parts]:
+    """Without the parts that only wait for a model that nobody imported, where another did something."""
+    return {status: parts for status, parts in found.items() if status != "armed"} or found
 
 
 def _row(groups: list[tuple[str, dict[str, Parts]]], *, named: bool) -> Row:
