@@ -13,6 +13,7 @@ import pytest
 from collectors.record.folder import RunFolder
 from collectors.record.importer import import_recording
 from tests.run_folders import RECORDINGS
+from tui import versus
 from tui.app import Monitor
 from tui.pump import Replay
 
@@ -68,7 +69,7 @@ class Instant(Replay):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
+    return tmp_path_factory.mktemp("state") / "runs"
 
 
 def folder_of(shot: Shot, runs: Path) -> RunFolder:
@@ -82,11 +83,14 @@ async def test_screenshot(shot: Shot, runs: Path, monkeypatch: pytest.MonkeyPatc
     plain = shot.theme == "specwatch-plain"
     monkeypatch.setenv("NO_COLOR", "1") if plain else monkeypatch.delenv("NO_COLOR", raising=False)
     folder = folder_of(shot, runs)
+    if shot.name in ("speculation", "sick"):
+        folder_of(shot._replace(recording="h200-base"), runs)  # what it is measured against
     app = Monitor(folder, Instant(folder, shot.t), name=shot.recording.rpartition("/")[2])
     async with app.run_test(size=shot.size) as pilot:
         if not plain:
             app.theme = shot.theme
         await pilot.pause()
+        app.views.versus = versus.read(folder)  # in place of the app's own thread, whose time nobody knows
         app.draw()
         await pilot.pause()
         drawn = app.export_screenshot(title=f"specwatch · {shot.name}")

@@ -20,7 +20,7 @@ from collectors.errors import SpecwatchError
 from collectors.reading.report import phase
 from collectors.record.folder import RunFolder
 from launch import output
-from tui import acts, keys, theme
+from tui import acts, keys, theme, versus
 from tui.logfile import LogFile
 from tui.loglook import look
 from tui.page import Page
@@ -77,6 +77,7 @@ class Monitor(App[None]):
         self.user_chose = False
         self.frozen = False
         self._drawn = 0.0
+        self._compared = 0
 
     def watch_run(self, folder: RunFolder) -> None:
         """Another run, from the Runs screen."""
@@ -121,6 +122,20 @@ class Monitor(App[None]):
         if turned or now - self._drawn >= BEAT_S - 0.01:
             self._drawn = now
             self.draw()
+            self._compare()
+
+    def _compare(self) -> None:
+        """After each benchmark: what it gained over a run without speculation, in a thread."""
+        ended = sum(bench.end_t is not None for bench in self.view.state.serving.benchmarks)
+        if ended == self._compared or self.pump.behind:
+            return
+        self._compared = ended
+
+        async def work() -> None:
+            views = self.views  # of this run, should the user turn to another one meanwhile
+            views.versus = await asyncio.to_thread(versus.read, self.folder)
+
+        self.run_worker(work(), name="compare", group="compare")
 
     def draw(self) -> None:
         """The newest View to the screen in front, unless it is frozen."""

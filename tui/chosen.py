@@ -18,6 +18,7 @@ FRESH_S = 10.0  # counters older than this say nothing of the present
 class Chosen(NamedTuple):
     figures: Figures
     words: str  # "this benchmark", "since the mark", "last 30 s", "last busy 04:02:11, 38 s"
+    bench: Benchmark | None = None  # the ended one whose window it is
 
 
 def running(state: ServingState) -> Benchmark | None:
@@ -53,7 +54,9 @@ def _past(view: View, state: ServingState) -> Chosen | None:
         if bench.end_t is not None and bench.end_t >= begin and bench.t <= end:
             inside = serving.benchmark(state, bench.id)
             if inside is not None and bench.end_t >= end - 2:
-                return Chosen(inside, f"benchmark {short(bench.label)}, ended {when(view, bench.end_t)}")
+                return Chosen(
+                    inside, f"benchmark {short(bench.label)}, ended {when(view, bench.end_t)}", bench
+                )
     return Chosen(found, f"last busy {when(view, end)}, for {fmt.duration(end - begin)}")
 
 

@@ -1,9 +1,12 @@
 """View: everything that one picture shows, taken at one instant; panels are functions of it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from collectors.reading.state import State
+
+if TYPE_CHECKING:
+    from launch.compare.comparison import Comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,7 @@ class View:
     name: str = ""
     utc_offset: float = 0.0  # seconds to add to wall-clock time for showing it
     ascii_only: bool = False
+    versus: "Comparison | None" = None  # this run's benchmarks beside those of a baseline
 
     @property
     def ended(self) -> bool:

@@ -1,6 +1,7 @@
 """Takes Views: the pump's state with what is reckoned from it and read beside it, at one instant."""
 
 import time
+from typing import TYPE_CHECKING
 
 from collectors.reading.eta import arrival
 from collectors.reading.report import phase, told
@@ -8,6 +9,9 @@ from collectors.reading.stall import stalled
 from tui.logfile import LogFile
 from tui.pump import Pump
 from tui.view import LogLine, View
+
+if TYPE_CHECKING:
+    from launch.compare.comparison import Comparison
 
 SAID_S = 8.0  # how long a notice stays
 
@@ -22,6 +26,7 @@ class Views:
         self._tail: tuple[LogLine, ...] = ()
         self._tail_of = (-1, 0)
         self._said = ("", 0.0)
+        self.versus: Comparison | None = None
 
     def say(self, text: str) -> None:
         self._said = (text, time.monotonic() + SAID_S)
@@ -47,6 +52,7 @@ class Views:
             name=self._name,
             utc_offset=self._utc_offset,
             ascii_only=self._ascii_only,
+            versus=self.versus,
         )
 
     def _newest(self, height: int) -> tuple[LogLine, ...]:

@@ -33,7 +33,10 @@ class Measured(Struct, frozen=True, kw_only=True):
 
     @property
     def k(self) -> int:
-        return len(self.per_position)
+        """Drafted tokens a step; 0: not known."""
+        if self.per_position or not self.drafts or not self.draft_tokens:
+            return len(self.per_position)
+        return round(self.draft_tokens / self.drafts)
 
     @property
     def rate(self) -> float | None:
@@ -98,7 +101,7 @@ def _alike(a: Measured, b: Measured) -> bool:
 
 def _best_k(measured: Measured, ratio: float | None) -> tuple[int | None, float | None]:
     """The K' <= K with the most tokens a second, T_s(K') on the line through T_0 and T_s(K)."""
-    if ratio is None or not measured.k:
+    if ratio is None or not measured.per_position:
         return None, None
     step = (ratio - 1) / measured.k
     speed = {k: (1 + sum(measured.per_position[:k])) / (1 + step * k) for k in range(1, measured.k + 1)}
@@ -131,8 +134,9 @@ class _Case(Struct, frozen=True):
 def _evidence(case: _Case) -> Iterator[str]:
     it = case.it
     if it.rate is not None and it.length is not None:
+        most = f" of {it.k + 1}" if it.k else ""
         yield (
-            f"acceptance {it.rate:.1%} of {it.draft_tokens:,} drafted, mean length {it.length:.2f} of {it.k + 1} "
+            f"acceptance {it.rate:.1%} of {it.draft_tokens:,} drafted, mean length {it.length:.2f}{most} "
             "(bonus token included)"
         )
     if it.per_position:

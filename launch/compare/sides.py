@@ -156,7 +156,12 @@ def of_own(own: OwnResult, counted: Figures | None = None) -> Measured:
         per_position=own.per_position or (),
         step_s=own.mean_step_s,
     )
-    return _with_counters(measured, counted) if own.drafts is None else measured
+    if own.drafts is None:
+        return _with_counters(measured, counted)
+    if not measured.per_position and counted is not None and counted.per_position:
+        # `vllm bench serve` of some versions counts drafts and leaves the positions out; the server counts both.
+        return msgspec.structs.replace(measured, per_position=counted.per_position)
+    return measured
 
 
 def _of_record(folder: RunFolder, info: RunInfo, bench: str) -> Side:

@@ -15,7 +15,7 @@ DEFINITIONS = (
 
 def grid(comparison: Comparison) -> list[list[str]]:
     """Head and rows of the table; a row for each side and concurrency, the baseline's first."""
-    positions = max((c.measured.k for r in comparison.rows for c in r.cells), default=0)
+    positions = max((len(c.measured.per_position) for r in comparison.rows for c in r.cells), default=0)
     head = ["", "conc.", "tok/s", "speed-up", "acceptance", "length", "step", "T_s/T_0", "pays from"]
     rows = [head + [f"pos {i}" for i in range(positions)]]
     for row in comparison.rows:
@@ -37,7 +37,7 @@ def _cells(name: str, it: Measured, cell: Cell | None, positions: int) -> list[s
         milliseconds(it.step_s),
         figure(gained.step_ratio if gained else None, "{:.3f}"),
         percent(even),
-        *[percent(it.per_position[i]) if i < it.k else DASH for i in range(positions)],
+        *[percent(it.per_position[i]) if i < len(it.per_position) else DASH for i in range(positions)],
     ]
 
 

@@ -4,6 +4,7 @@ from collectors.reading import serving
 from collectors.reading.acceptance import Figures
 from collectors.reading.log.state import Spec
 from tui import format as fmt
+from tui import versus
 from tui.chosen import Chosen, chosen, running, short
 from tui.rows import Row, Span, bar, fit, left, right
 from tui.view import View
@@ -123,29 +124,40 @@ def _position(index: int, rate: float, given: float | None, cell: int, said: boo
 
 
 def windows(view: View, limit: int) -> list[Row]:
-    """The benchmarks that ended, newest last: tok/s, acceptance, length."""
+    """The benchmarks that ended, newest last: tok/s, acceptance, and the speed-up over a baseline, else the length."""
     state = view.state.serving
     ended = [b for b in state.benchmarks if b.end_t is not None][-(limit - 1) :]
     if not ended:
         return []
+    last = "×base" if any(versus.cell(view.versus, bench) for bench in ended) else "len"
     rows: list[Row] = [
         (
             (" │ ", "faint"),
-            (left("bench", 6) + right("tok/s", 6) + right("accept", 8) + right("len", 6), "muted"),
+            (left("bench", 6) + right("tok/s", 6) + right("accept", 8) + right(last, 6), "muted"),
         )
     ]
     for bench in ended:
         found = serving.benchmark(state, bench.id)
         tok_s = fmt.number(found.tok_s) if found else fmt.DASH
         rate = fmt.percent(found.acceptance_rate) if found else fmt.DASH
-        length = _length(found.mean_length) if found else fmt.DASH
+        beside = versus.cell(view.versus, bench)
+        if last == "len":
+            end: Span = (right(_length(found.mean_length if found else None), 6), "plain")
+        else:
+            end = _gain(beside.gain.speedup if beside is not None and beside.gain is not None else None)
         rows.append(
             (
                 (" │ ", "faint"),
                 (left(short(bench.label, 6), 6), "plain"),
                 (right(tok_s, 6), "strong"),
                 (right(rate, 8), "plain"),
-                (right(length, 6), "plain"),
+                end,
             )
         )
     return rows
+
+
+def _gain(speedup: float | None) -> Span:
+    if speedup is None:
+        return right(fmt.DASH, 6), "muted"
+    return right(f"{speedup:.2f}×", 6), "good" if speedup > 1 else "bad"

@@ -2,9 +2,10 @@
 
 from collectors.reading import serving
 from collectors.reading.acceptance import Figures
-from collectors.reading.verdict import Measured
+from collectors.reading.verdict import Measured, Verdict
 from collectors.reading.verdict import verdict as judge
-from tui.chosen import chosen
+from tui import versus
+from tui.chosen import Chosen, chosen
 from tui.rows import Row, clean, wrap
 from tui.view import View
 
@@ -16,12 +17,33 @@ def verdict(view: View, width: int, limit: int = 2) -> list[Row]:
     found = chosen(view)
     if found is None or not serving.speculates(view.state.serving) or not found.figures.drafts:
         return []
-    said = judge(measured(found.figures))
+    said, beside = _judged(view, found)
     sign, style = _SIGNS.get(said.tone, _SIGNS["unknown"])
-    lines = wrap(clean(f"{said.sentence} Next: {said.next}." if said.next else said.sentence), width - 4)
+    sentence = f"{said.sentence}{beside}"
+    lines = wrap(clean(f"{sentence} Next: {said.next}." if said.next else sentence), width - 4)
     if len(lines) > limit:
-        lines = wrap(clean(said.sentence), width - 4, limit)
+        lines = wrap(clean(sentence), width - 4, limit)
     return [((f" {sign} " if n == 0 else "   ", style), (line, "plain")) for n, line in enumerate(lines)]
+
+
+def _judged(view: View, found: Chosen) -> tuple[Verdict, str]:
+    """Against a baseline, if the benchmark shown or one before it has one, and what it is; else by the drafts alone."""
+    ended = [bench for bench in view.state.serving.benchmarks if bench.end_t is not None]
+    cells = [
+        versus.cell(view.versus, bench)
+        for bench in ((found.bench,) if found.bench else tuple(reversed(ended)))
+    ]
+    beside = next(filter(None, cells), None)
+    if beside is None or beside.verdict is None or view.versus is None:
+        return judge(measured(found.figures)), ""
+    contrast = view.versus.contrasts[0]
+    if contrast.controlled:
+        alike = "; same launch but for one thing"
+    elif contrast.differences is None:
+        alike = ""
+    else:
+        alike = f"; {len(contrast.differences)} things differ" if contrast.differences else "; same launch"
+    return beside.verdict, f" Baseline: run {view.versus.baseline}{alike}."
 
 
 def measured(figures: Figures) -> Measured:

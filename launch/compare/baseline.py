@@ -1,0 +1,46 @@
+"""What a run gains over its baseline: the newest run of the same target here that drafts nothing."""
+
+from collections.abc import Iterator
+
+from collectors.errors import SpecwatchError
+from collectors.record import runs
+from collectors.record.folder import RunFolder, RunInfo
+from launch.compare.comparison import Comparison, compare
+from launch.compare.sides import Side, load
+
+MOST = 5  # candidates that are looked into: one without a checkpoint is read from its beginning
+
+
+def against_baseline(folder: RunFolder) -> Comparison | None:
+    """What `compare` says of the run's newest benchmarks. None: none has ended, or nothing is like them."""
+    ours = _side(folder)
+    if ours is None or not any(level.drafts for level in ours.levels):
+        return None
+    for other in _candidates(folder, folder.info()):
+        base = _side(other)
+        if base is None or any(level.drafts for level in base.levels):
+            continue
+        try:
+            return compare((base, ours))
+        except SpecwatchError:
+            continue
+    return None
+
+
+def _candidates(folder: RunFolder, info: RunInfo) -> Iterator[RunFolder]:
+    alike = (
+        other
+        for other, theirs in runs.scan(folder.path.parent.parent).runs
+        if other.id != folder.id
+        and theirs.facts.model_path == info.facts.model_path
+        and not any("speculative" in word for word in theirs.facts.argv)
+    )
+    for _, other in zip(range(MOST), alike, strict=False):
+        yield other
+
+
+def _side(folder: RunFolder) -> Side | None:
+    try:
+        return load(folder.path.parent.parent, folder.id)
+    except SpecwatchError:
+        return None
