@@ -83,7 +83,7 @@ async def test_screenshot(shot: Shot, runs: Path, monkeypatch: pytest.MonkeyPatc
     plain = shot.theme == "specwatch-plain"
     monkeypatch.setenv("NO_COLOR", "1") if plain else monkeypatch.delenv("NO_COLOR", raising=False)
     folder = folder_of(shot, runs)
-    if shot.name in ("speculation", "sick"):
+    if shot.recording in ("h200-good", "h200-bad"):
         folder_of(shot._replace(recording="h200-base"), runs)  # what it is measured against
     app = Monitor(folder, Instant(folder, shot.t), name=shot.recording.rpartition("/")[2])
     async with app.run_test(size=shot.size) as pilot:

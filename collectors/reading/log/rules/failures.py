@@ -12,9 +12,10 @@ from collectors.reading.log.rules.failures_drafter import DRAFTER
 from collectors.reading.log.rules.failures_hub import HUB
 from collectors.reading.log.rules.failures_memory import MEMORY
 from collectors.reading.log.rules.failures_runtime import RUNTIME
+from collectors.reading.log.rules.failures_sglang import SGLANG_FAILURES
 from collectors.reading.log.rules.failures_weights import WEIGHTS
 
-FAILURES = MEMORY + DEATHS + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME
+FAILURES = MEMORY + DEATHS + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME + SGLANG_FAILURES
 KINDS = Matcher(FAILURES)
 
 # Exceptions that repeat or follow a failure which another line names: never the cause.
@@ -83,6 +84,10 @@ FATAL = (
     Fatal("sgl-quit", "Received sigquit from a child process", soft=True),
     Fatal("sgl-sigquit", "SIGQUIT received", soft=True),
     Fatal("sgl-child", "crashed with exit code", soft=True, names=True),
+    Fatal("sgl-child-failed", "Child process unexpectedly failed", soft=True, names=True),
+    Fatal("sgl-exit-code", "Exit code: -", soft=True, names=True),
+    Fatal("sgl-terminated", " terminated with -", soft=True, names=True),
+    Fatal("deepep-timeout", "DeepEP timeout", names=True),
     Fatal("sgl-warmup", "Initialization failed. warmup error"),
     Fatal("sgl-watchdog", "atchdog timeout (self.watchdog", names=True),
     Fatal("nccl-watchdog", "Watchdog caught collective operation timeout", names=True),
@@ -120,6 +125,8 @@ STOPPING = (
     "KeyboardInterrupt",
     "Received signal 15",
     "Gracefully stopping",
+    "Gracefully exiting",
+    "crashed with exit code -15",  # the signal of a stop, from outside: SGLang's watchdog of its processes
 )
 
 READY = ("Application startup complete.", "The server is fired up and ready to roll!")
@@ -168,6 +175,9 @@ NEEDLES: tuple[str, ...] = (
     "sigquit",
     "SIGQUIT",
     "crashed with",
+    "Exit code: -",
+    " terminated with -",
+    "DeepEP timeout",
     "scheduler is dead",
     "warmup error",
     "atchdog",
@@ -194,6 +204,7 @@ NEEDLES: tuple[str, ...] = (
     "Shutting down",
     "KeyboardInterrupt",
     "Gracefully stopping",
+    "Gracefully exiting",
     "broadcast block",
     "never retrieved",
     "Logging error",

@@ -58,7 +58,7 @@ DEATHS = (
         examples=(
             "Worker proc VllmWorker-1 died unexpectedly, shutting down executor.",
             "Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.",
-            "Subprocess detokenizer (pid=31379) crashed with exit code -9. Triggering SIGQUIT for cleanup...",
+            "Subprocess detokenizer (pid=31379) crashed with exit code -6. Triggering SIGQUIT for cleanup...",
             "[shutdown] MPClient: engine core exited unexpectedly; starting cleanup",
             "Worker VllmWorkerProcess pid 1159 died, exit code: -6",
         ),
