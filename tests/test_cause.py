@@ -287,7 +287,7 @@ def test_what_the_server_survived_before_it_was_ready_is_not_blamed_later() -> N
     "end",
     [
         CORE + "Worker proc VllmWorker-1 died unexpectedly, shutting down executor.",
-        "[2026-08-02 00:17:43] Subprocess detokenizer (pid=3) crashed with exit code -15. Triggering SIGQUIT",
+        "[2026-08-02 00:17:43] Subprocess detokenizer (pid=3) crashed with exit code -6. Triggering SIGQUIT",
         "[2026-08-02 00:17:43] SIGQUIT received. signum=None, frame=None. It usually means one child failed.",
         traceback(API, DEAD),
     ],
@@ -296,6 +296,13 @@ def test_what_an_orderly_stop_leaves_behind_is_no_failure(end: str) -> None:
     assert read(end).failed
     assert not read("[2026-08-02 00:17:43] SIGTERM received. signum=None\n" + end).failed
     assert not conclude(suspects(end), stopping=False, stop_asked=True).failed
+
+
+def test_a_child_that_was_told_to_end_is_a_stop() -> None:
+    """Signal 15 comes from outside: from who stops the server, and often to its children first."""
+    told = "[2026-08-02 00:17:43] Subprocess detokenizer (pid=3) crashed with exit code -15. Triggering SIGQUIT"
+    after = "[2026-08-02 00:17:43] SIGQUIT received. signum=None, frame=None. It usually means one child failed."
+    assert not read(f"{told}\n{after}").failed
 
 
 def test_a_failure_stays_one_when_somebody_stops_its_remains() -> None:
