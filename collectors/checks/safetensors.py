@@ -32,19 +32,14 @@ class Broken(Exception):
 
 
 class _Entry(msgspec.Struct, gc=False):
-    dtype: str
-    shape: tuple[int, ...]
-    data_offsets: tuple[int, int]
+    """The defaults are `__metadata__`'s, the one entry that is no tensor: so a header decodes in one go."""
+
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    data_offsets: tuple[int, int] = (0, 0)
 
 
-class _Metadata(msgspec.Struct):
-    """The one entry that is no tensor: named here, so that the rest decodes in one go."""
-
-    format: str = ""
-
-
-_ENTRIES = msgspec.json.Decoder(dict[str, _Entry])
-_METADATA = re.compile(rb'\s*\{\s*"__metadata__"\s*:\s*')
+_HEADER = msgspec.json.Decoder(dict[str, _Entry])
 
 
 def read_header(path: Path) -> dict[str, Tensor]:
@@ -66,6 +61,17 @@ def read_header(path: Path) -> dict[str, Tensor]:
     }
 
 
+def _entries(raw: bytes) -> dict[str, _Entry]:
+    try:
+        entries = _HEADER.decode(raw)
+    except msgspec.ValidationError:  # metadata that happens to have a tensor's keys
+        parts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        parts.pop("__metadata__", None)
+        entries = {name: msgspec.json.decode(value, type=_Entry) for name, value in parts.items()}
+    entries.pop("__metadata__", None)
+    return entries
+
+
 def _raw_header(path: Path) -> tuple[int, int, bytes]:
     try:
         with path.open("rb") as file:
@@ -82,12 +88,14 @@ def _raw_header(path: Path) -> tuple[int, int, bytes]:
 
 
 def _check_extent(file: str, name: str, entry: _Entry) -> None:
+    if not entry.dtype:
+        raise Broken(f"{file}: tensor {name} has no dtype")
     width = DTYPE_BYTES.get(entry.dtype)
     count = 1
     for n in entry.shape:
         count *= n
     start, end = entry.data_offsets
-    if start > end or (width and end - start != count * width):
+    if not 0 <= start <= end or (width and end - start != count * width):
         raise Broken(
             f"{file}: tensor {name} of shape {list(entry.shape)} {entry.dtype} has {end - start:,} bytes"
         )
