@@ -14,14 +14,16 @@ from collectors.reading.log.lines import Line
 from collectors.reading.log.parts import Bar
 from collectors.reading.log.state import LogState
 
-_BEFORE, _AFTER, _POINTS, _BARS = 200, 240, 64, 48
+_BEFORE, _AFTER, _POINTS, _BARS = 200, 700, 64, 48
 _BAR = re.compile(
-    r"(?:(?P<label>[A-Za-z\[(][^|\r\n%]{0,160}?):? +|^ *)(?P<pct>\d{1,3})%(?: Completed \||\|[^|]{0,200}\|) *"
+    r"(?:(?P<label>[A-Za-z\[(][^|\r\n%]{0,160}?):? +|^ *)(?P<pct>\d{1,3})%(?: Completed \||\|[^|]{0,600}\|) *"
     r"(?P<done>[\d.]+[kKMGTP]?)i?B?/(?P<total>[\d.]+[kKMGTP]?|\?)i?B?"
     r"(?: \[(?P<elapsed>[\d:]{1,12})<(?P<eta>[\d:]{1,12}|\?)"
     r"(?:, *(?P<rate>[\d.]+|\?) ?[kKMGTP]?(?P<unit>[A-Za-z/]{0,12}))?)?"
 )
-_DETAIL = re.compile(r" \((?:bs|num_tokens|batch)[^)]*\)?$|\s+$")
+_DETAIL = re.compile(r" \((?:bs|num_tokens|num tokens|batch|avail_mem|w\d)[^)]{0,120}\)?$|\s+$")
+# What stands before the label in one line with it: prefixes, whole or torn, and the frame that another one overwrote.
+_LEAD = re.compile(r"^.{0,160}(?:pid=\d{1,10}(?:, ip=[\d.:a-f]{1,45})?\)? ?|\] )(?=[A-Z])")
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _KINDS = (
     ("weights", re.compile(r"(?i)checkpoint shards|loading shards|Multi-thread loading|Runai Model Streamer"
@@ -55,7 +57,7 @@ def frame_of(text: str) -> Frame | None:
     found = _BAR.search(window)
     if found is None or not found["label"]:
         return None
-    label = _DETAIL.sub("", found["label"].strip(" :"))
+    label = _LEAD.sub("", _DETAIL.sub("", found["label"].strip(" :")))
     kind = next((kind for kind, pattern in _KINDS if pattern.search(label)), "other")
     done, total = _number(found["done"]), _number(found["total"])
     if done is None:

@@ -102,6 +102,25 @@ def ready(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     return phases.enter(state, "ready", line)
 
 
+_TIMED = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]{0,7}\] INFO: ")
+
+
+def sglangs_uvicorn(line: Line) -> bool:
+    """SGLang's uvicorn has its head, with the time, before its own; vLLM's has none."""
+    return line.head == "uvicorn" and _TIMED.search(line.text[:200]) is not None
+
+
+def listening(effect: Effect) -> Effect:
+    """What uvicorn says when it is up: vLLM then answers, SGLang only after its warm-up."""
+
+    def run(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
+        if state.engine == "sglang" or sglangs_uvicorn(line):
+            return phases.enter(structs.replace(state, engine="sglang"), "api", line)
+        return effect(state, line, match)
+
+    return run
+
+
 def serve(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     """A request was answered: it serves, whether or not the ready line is in view."""
     if state.stopping_t is not None:
@@ -109,11 +128,6 @@ def serve(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     if not state.ready:
         state = structs.replace(state, ready=True, ready_t=line.t, ready_line=line.text)
     return phases.enter(state, "serving", line)
-
-
-def midway_serve(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
-    """SGLang runs a batch of its own before it is ready: batches prove it only in a log that begins later."""
-    return state if state.begun and not state.ready else serve(state, line, match)
 
 
 def stop(state: LogState, line: Line, match: "re.Match[str]") -> LogState:

@@ -7,7 +7,8 @@ import re
 
 from msgspec import structs
 
-from collectors.reading.log.effects import midway_serve, ready, serve
+from collectors.reading.log import phases
+from collectors.reading.log.effects import ready, serve, sglangs_uvicorn
 from collectors.reading.log.lines import Line
 from collectors.reading.log.numbers import number
 from collectors.reading.log.parts import Spec
@@ -26,8 +27,10 @@ _POSITIONS = re.compile(r"Per-position acceptance rate: (\d[\d.]*(?:, \d[\d.]*){
 _SGL_GEN = re.compile(r"gen throughput \(token/s\): ([\d.]+)")
 _SGL_RUNNING = re.compile(r"#running-req: (\d+)")
 _SGL_WAITING = re.compile(r"#queue-req: (\d+)")
+_SGL_TOKENS = re.compile(r"#(?:full )?token: (\d+)")
 _SGL_LEN = re.compile(r"accept len: ([\d.]+)")
 _SGL_RATE = re.compile(r"accept rate: ([\d.]+)")
+_WARM_UP_TOKENS = 512
 
 
 def _number(pattern: "re.Pattern[str]", text: str) -> float | None:
@@ -97,19 +100,37 @@ def sglang_batch(state: LogState, line: Line, match: "re.Match[str]") -> LogStat
         rate = max(0.0, length - 1) / (tokens - 1) if tokens and tokens > 1 else None
         spec = Spec(rate=rate, printed_rate=_number(_SGL_RATE, text), mean_length=length)
         state = structs.replace(state, spec=spec)
-    return midway_serve(state, line, match)
+    return serve(state, line, match) if state.ready or not _starting(state) or _busy(text) else state
+
+
+def _starting(state: LogState) -> bool:
+    """Whether a start is in view. SGLang runs a batch of its own before it is ready: batches prove it only in a log
+    that begins later."""
+    return state.begun or (bool(state.steps) and not phases.at_least(state, "ready"))
+
+
+def _busy(text: str) -> bool:
+    """Whether a batch is more than the warm-up's, which is a short request a rank: then somebody's was answered."""
+    running, waiting, tokens = (_whole(p, text) or 0 for p in (_SGL_RUNNING, _SGL_WAITING, _SGL_TOKENS))
+    return running > 1 or waiting > 0 or tokens > _WARM_UP_TOKENS
 
 
 def answered(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     """An access line. A POST that was answered with 2xx is a request served; a GET proves that it answers.
 
-    SGLang answers GETs, and one POST of its own, while it warms up.
+    SGLang, whose uvicorn prints the time, answers GETs while it warms up, and one POST of its own.
     """
-    if not match["status"].startswith("2") or (state.engine == "sglang" and state.begun and not state.ready):
+    if state.engine is None and sglangs_uvicorn(line):
+        state = structs.replace(state, engine="sglang")
+    if not match["status"].startswith("2"):
         return state
-    if match["method"] == "POST" and match["path"].split("?")[0] not in _NOT_REQUESTS:
+    post = match["method"] == "POST" and match["path"].split("?")[0] not in _NOT_REQUESTS
+    if state.engine == "sglang" and not state.ready and _starting(state):
+        return serve(state, line, match) if post and not line.msg.startswith(_OWN) else state
+    if post:
         return serve(state, line, match)
     return state if state.ready else ready(state, line, match)
 
 
+_OWN = ("127.0.0.1", "localhost", "[::1]", "::1", "0.0.0.0")
 _NOT_REQUESTS = frozenset(("/tokenize", "/detokenize", "/start_profile", "/stop_profile", "/flush_cache"))

@@ -19,15 +19,22 @@ def checkpoint(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     return structs.replace(state, checkpoint_gib=size, filesystem=match["fs"], memory_gib=memory)
 
 
+def reading_on(state: LogState) -> bool:
+    """Whether the bar that is shown has shards to go: of several nodes or pipeline stages one is done before others."""
+    bar = next((bar for bar in reversed(state.bars) if bar.kind == "weights"), None)
+    return bar is not None and bar.total is not None and bar.done < bar.total
+
+
 def weights_read(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
-    return state if state.drafting else phases.enter(state, "post", line)
+    return state if state.drafting or reading_on(state) else phases.enter(state, "post", line)
 
 
 def model_loaded(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     """Includes the drafter and the repacking of weights; V0 printed GiB as GB."""
     size = number(match["gib"])
     memory = state.memory_gib if size is None else {**state.memory_gib, "model_weights": size}
-    return phases.enter(structs.replace(state, engine="vllm", memory_gib=memory), "profile", line)
+    state = structs.replace(state, engine="vllm", memory_gib=memory)
+    return state if reading_on(state) else phases.enter(state, "profile", line)
 
 
 def rank_seen(state: LogState, line: Line, match: "re.Match[str]") -> LogState:

@@ -10,6 +10,7 @@ from collectors.reading.log.effects import (
     enter,
     fact,
     gib,
+    listening,
     patched,
     ready,
 )
@@ -119,10 +120,9 @@ START = (
          ("INFO 06-02 11:03:56 [api_server.py:1336] Starting vLLM API server on http://0.0.0.0:8000",), _V),
     Rule("routes", "Available routes are:", r"^Available routes are:", enter("api"),
          ("(APIServer pid=1) INFO 02-12 19:50:14 [launcher.py:38] Available routes are:",), _V),
-    Rule("uvicorn-wait", "Waiting for application startup", r"^Waiting for application startup\.", enter("api"),
+    Rule("uvicorn-wait", "Waiting for application startup", r"^Waiting for application startup\.", listening(enter("api")),
          ("INFO:     Waiting for application startup.",), ("uvicorn",)),
-    Rule("ready", "Application startup complete.", r"^Application startup complete\.$",
-         lambda s, line, m: s if s.engine == "sglang" else ready(s, line, m),
+    Rule("ready", "Application startup complete.", r"^Application startup complete\.$", listening(ready),
          ("(APIServer pid=1) INFO:     Application startup complete.", "INFO:     Application startup complete."),
          ("uvicorn",)),
     Rule("no-prefetch", "Auto-prefetch is disabled", r"^Auto-prefetch is disabled because the filesystem \((?P<fs>[^)]+)\)"
