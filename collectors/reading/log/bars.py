@@ -28,7 +28,7 @@ _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _KINDS = (
     ("weights", re.compile(r"(?i)checkpoint shards|loading shards|Multi-thread loading|Runai Model Streamer"
                            r"|fastsafetensor|InstantTensor|Loading (?:safetensors|weights|pt|np_cache|model weights)")),
-    ("graphs", re.compile(r"(?i)captur")),
+    ("graphs", re.compile(r"(?i)captur|^compiling num tokens")),
     ("autotune", re.compile(r"(?i)autotun|tuning|DeepGEMM|warmup")),
     ("compile", re.compile(r"(?i)compil|JIT")),
     ("download", re.compile(r"(?i)\.(?:safetensors|bin|json|gguf)\b|fetching \d+ files|download")),

@@ -1,4 +1,4 @@
-"""Failures that only SGLang words: its KV pool, its graph capture, its processes, DeepEP."""
+"""Failures in the words of SGLang (its KV pool, graph capture, processes), of DeepEP and of ROCm."""
 
 from collectors.reading.log.rules.failure import SYMPTOM, Failure
 
@@ -8,7 +8,7 @@ SGLANG_FAILURES = (
     Failure(
         "sglang-capture-oom",
         "raph failed: ",
-        r"Capture \w{2,8} graph failed: (?:CUDA|HIP|NPU|XPU)(?: error:)? out of memory(?:\. " + _ASK + ")?",
+        r"Capture [\w -]{2,60} graph failed: (?:CUDA|HIP|NPU|XPU)(?: error:)? out of memory(?:\. " + _ASK + ")?",
         "A GPU ran out of memory while capturing graphs: {ask} more were wanted.",
         hint="lower --mem-fraction-static (the KV cache leaves too little for the graphs) or "
         "--cuda-graph-max-bs; --disable-cuda-graph starts without them, slower",
@@ -21,11 +21,14 @@ SGLANG_FAILURES = (
     Failure(
         "sglang-capture",
         "raph failed: ",
-        r"Capture \w{2,8} graph failed: (?P<what>.{1,200})",
+        r"Capture [\w -]{2,60} graph failed: (?P<what>.{1,200})",
         "Capturing the graphs failed: {what}",
         hint="--disable-cuda-graph tells whether it is the capture or the model; another --attention-backend may do",
         weight=59,
-        examples=("Exception: Capture CPU graph failed: shape mismatch",),
+        examples=(
+            "Exception: Capture CPU graph failed: shape mismatch",
+            "Exception: Capture prefill CUDA graph failed: Expected all tensors",
+        ),
     ),
     Failure(
         "sglang-kv-pool-full",
@@ -110,8 +113,15 @@ SGLANG_FAILURES = (
     ),
     Failure(
         "sglang-child-gone",
-        ("scheduler is dead. Please check", "failed with an exit code ", "Exit code: -", "terminated with -"),
-        r"Rank (?P<rank>\d+) scheduler is dead|failed with an exit code|Exit code: -|terminated with -",
+        (
+            "scheduler is dead. Please check",
+            "failed with an exit code ",
+            "Exit code: -",
+            "terminated with -",
+            "exit code -3",
+        ),
+        r"Rank (?P<rank>\d+) scheduler is dead|failed with an exit code|Exit code: -|terminated with -"
+        r"|crashed with exit code -3\b",
         "A process of SGLang (scheduler {rank}) is gone; its own words stand earlier, or nowhere.",
         hint="look above for its traceback; without one, see dmesg and the container's memory limit",
         weight=SYMPTOM,
@@ -120,6 +130,7 @@ SGLANG_FAILURES = (
             "Rank 0 scheduler is dead. Please check if there are relevant logs.",
             "Child process unexpectedly failed with an exit code 131. pid=4411",
             "Exit code: -6",
+            "Subprocess scheduler_0 (pid=3417555) crashed with exit code -3. Triggering SIGQUIT for cleanup...",
         ),
     ),
     Failure(
@@ -133,6 +144,41 @@ SGLANG_FAILURES = (
             "ValueError: TP rank 0 could finish the model loading, but there are other ranks that didn't finish "
             "loading. It is likely due to unexpected failures (e.g., OOM) or a slow node.",
             "RuntimeError: Initialization failed. Please see the error messages above.",
+        ),
+    ),
+    Failure(
+        "sglang-gpu-unsupported",
+        ("only supports sm", "GPUs (SM", "requires SM"),
+        r"only supports sm(?P<sm>\d+) and above|only supported on (?P<kind>\w+) GPUs \(SM|requires SM(?P<least>\d+)",
+        "This GPU cannot do what was asked for: it takes SM {sm}{least} {kind} or newer.",
+        hint="choose another --attention-backend or --moe-runner-backend, or leave the flag that asks for it out",
+        weight=80,
+        examples=(
+            "RuntimeError: SGLang only supports sm75 and above.",
+            "ValueError: FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA GPUs.",
+            "ValueError: TRTLLM MLA backend is only supported on Blackwell GPUs (SM100/SM12x). Please use a different",
+        ),
+    ),
+    Failure(
+        "sampling-nan",
+        "probability tensor contains",
+        r"probability tensor contains either",
+        "The model's outputs were not numbers (NaN or infinite), so no token could be drawn.",
+        hint="a wrong dtype, quantisation or KV cache scale, or a defective kernel: try --dtype bfloat16, "
+        "--kv-cache-dtype auto, another --attention-backend",
+        weight=78,
+        examples=("RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",),
+    ),
+    Failure(
+        "rocm-memory-fault",
+        "Memory access fault by GPU",
+        r"Memory access fault by GPU (?P<node>node-\d+)",
+        "A kernel touched memory that is not its own on the AMD GPU {node}, and the driver ended the process.",
+        hint="a defect of a kernel: try another --attention-backend, without AITER (SGLANG_USE_AITER=0, "
+        "VLLM_ROCM_USE_AITER=0), or --disable-cuda-graph / --enforce-eager",
+        weight=79,
+        examples=(
+            "Memory access fault by GPU node-9 (Agent handle: 0x9c1f0d0) on address 0x7f0e8bc00000. Reason: Unknown.",
         ),
     ),
     Failure(

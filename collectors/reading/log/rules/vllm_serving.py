@@ -1,6 +1,6 @@
 """vLLM once it answers: throughput, speculation, access lines, the orderly end."""
 
-from collectors.reading.log.effects import advise, serve, stop
+from collectors.reading.log.effects import advise, both, serve, stop
 from collectors.reading.log.figures import answered, speculative, speculative_v0, stats
 from collectors.reading.log.rules.rule import Rule
 
@@ -33,6 +33,13 @@ SERVING = (
          ("(APIServer pid=1) INFO 02-05 00:11:38 [launcher.py:110] Shutting down FastAPI HTTP server.",), _V),
     Rule("shutdown-uvicorn", "Shutting down", r"^Shutting down$", stop, ("(APIServer pid=1) INFO:     Shutting down",),
          ("uvicorn",)),
+    Rule("shutdown-waits", "pplication shutdown", r"^(?:Waiting for application shutdown|Application shutdown complete)\.$", stop,
+         ("(APIServer pid=1) INFO:     Waiting for application shutdown.",), ("uvicorn",)),
+    Rule("finished-process", "Finished server process", r"^Finished server process \[", stop,
+         ("(APIServer pid=1) INFO:     Finished server process [1]",), ("uvicorn",)),
+    Rule("slurm-cancelled", "slurmstepd: error: ", r"^slurmstepd: error: \*\*\* (?:STEP|JOB) \S{1,40} ON \S{1,80} CANCELLED AT \S+"
+         r"(?: DUE TO (?P<why>[A-Z ]{1,40}))?", both(stop, advise("slurm-cancelled", "Slurm ended the job: {why}.")),
+         ("0: slurmstepd: error: *** STEP 123.0 ON node1 CANCELLED AT 2026-12-01T10:05:00 DUE TO TIME LIMIT ***",)),
     Rule("graceful", "racefully stopping http server", r"^Gracefully stopping http server", stop,
          ("INFO 07-21 10:00:00 server.py:53] Gracefully stopping http server",), _V),
     Rule("client-stop", "Received signal 15", r"Received signal 15", stop,
