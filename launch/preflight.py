@@ -80,7 +80,7 @@ def _gpus(plan: Plan, site: Site) -> Iterator[Finding]:
         runs = sorted({run for pid in card.pids if (run := holders.run_of(pid))})
         yield Finding(
             f"GPU {card.index} has {free / 1024:.1f} of {card.total_mib / 1024:.1f} GiB free, held by {who}",
-            f"`specwatch stop {runs[0]} --kill`, or other GPUs with CUDA_VISIBLE_DEVICES"
+            f"`specwatch stop {runs[0]}`, or other GPUs with CUDA_VISIBLE_DEVICES"
             if runs
             else "other GPUs with CUDA_VISIBLE_DEVICES, or a lower --gpu-memory-utilization",
             error=short,

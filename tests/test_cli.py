@@ -149,3 +149,13 @@ def test_a_narrow_encoding_gets_question_marks(cli: Cli, state: Path) -> None:
 )
 def test_numbers_as_they_are_written(made: str, text: str) -> None:
     assert made == text
+
+
+@pytest.mark.parametrize("name", ["launch", "attach", "completion"])
+def test_examples_stand_on_lines_of_their_own(name: str, cli: Cli) -> None:
+    shown = cli(name, "--help").stdout
+    assert "\\b" not in shown
+    lines = [line.strip() for line in shown.splitlines()]
+    assert {"launch": "specwatch launch -- vllm serve MODEL --port 8001",
+            "attach": "specwatch attach --log vllm.log --url http://127.0.0.1:8000",
+            "completion": 'bash   eval "$(specwatch completion bash)"   in ~/.bashrc'}[name] in lines  # fmt: skip

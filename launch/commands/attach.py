@@ -34,7 +34,7 @@ def command(
     no_screen: bool,
     argv: tuple[str, ...],
 ) -> int:
-    r"""Watch a run, or a server that specwatch did not start.
+    """Watch a run, or a server that specwatch did not start.
 
     RUN is an id, the beginning of one, a name, or nothing: the newest run on this host. A server of somebody
     else's is watched from its log, its address or its process, in any combination:

@@ -11,7 +11,7 @@ SHELLS = ("bash", "fish", "zsh")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    r"""Print the completion script for bash, zsh or fish: commands, options and the names of runs.
+    """Print the completion script for bash, zsh or fish: commands, options and the names of runs.
 
     \b
     bash   eval "$(specwatch completion bash)"   in ~/.bashrc

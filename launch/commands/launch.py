@@ -51,7 +51,7 @@ def command(
     no_doctor: bool,
     force: bool,
 ) -> int | None:
-    r"""Start a server that outlives this terminal, and watch it load.
+    """Start a server that outlives this terminal, and watch it load.
 
     \b
     specwatch launch -- vllm serve MODEL --port 8001
