@@ -91,6 +91,8 @@ class CauseFinder:
     def see(self, line: Line) -> bool:
         """True: the line is a part of a failure's story, which `conclude` tells; nobody else need show it."""
         self._queue_full(line)
+        if line.level is None and _KILLED.match(line.msg):
+            return self._killed(line)
         kind = self._traceback(line)
         ours = kind is not _Is.OTHER
         if kind is not _Is.PART:
@@ -258,10 +260,6 @@ class CauseFinder:
             self._memory.add(suspect_of(line, None), msg)
             self._memory.lost("usage", line)
             return True
-        if line.level is None and _KILLED.match(msg):
-            self._memory.add(suspect_of(line, None), msg)
-            self._memory.lost("killed", line, soft=True)
-            return True
         if msg.startswith("Error in request: "):
             self._memory.add(suspect_of(line, None), msg)
             return True
@@ -276,6 +274,14 @@ class CauseFinder:
         block = self._raised(blocks.opened(line, exception=line), line)
         self._keep(block)
         return bool(block.fold)
+
+    def _killed(self, line: Line) -> bool:
+        """A shell's word. SGLang ends itself so once it told why: then it is no news, and no part of that message."""
+        if self._memory.fatal is None or not any(s.weight >= GENERIC for s in self._memory.suspects.values()):
+            self._memory.add(suspect_of(line, None), line.msg)
+        self._memory.lost("killed", line, soft=True)
+        self._memory.folded += 1
+        return True
 
     def _queue_full(self, line: Line) -> None:
         """Messages of a full broadcast queue, a minute apart with nothing between them: a worker hangs."""
