@@ -1,15 +1,18 @@
 """A checkpoint folder as doctor sees it: config.json, tensors by name, and what could not be read."""
 
+import glob
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from collectors.checks.safetensors import Broken, Tensor, read_header
+from collectors.checks.safetensors import Broken, Tensor, read_header, regular
 from collectors.errors import SpecwatchError
 
 MAX_CONFIG = 16_000_000
+MAX_INDEX = 256_000_000  # that of Kimi-K2.5, 211,000 tensors, is 24 MB
 MAX_FILES = 4_096
 
 
@@ -24,7 +27,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 def load(given: str) -> Checkpoint:
     """Read a folder, or a Hub id that lies in the local cache. Raises SpecwatchError when there is no config to read."""
     path = _folder(given)
-    config = _json_object(path / "config.json")
+    config = _config(path / "config.json")
     tensors, broken, kind = _tensors(path)
     return Checkpoint(path, config, tensors, tuple(broken), kind)
 
@@ -54,30 +57,48 @@ def _cached(hub_id: str) -> Path | None:
     """The newest snapshot in the Hub cache (layout: huggingface_hub, models--ORG--NAME/snapshots/REVISION)."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
     root = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
-    found = [p.parent for p in root.glob(f"models--{hub_id.replace('/', '--')}/snapshots/*/config.json")]
+    found = [
+        p.parent
+        for p in root.glob(f"models--{glob.escape(hub_id.replace('/', '--'))}/snapshots/*/config.json")
+    ]
     return max(found, key=lambda p: p.stat().st_mtime, default=None)
 
 
-def _json_object(path: Path) -> dict[str, Any]:
+def _config(path: Path) -> dict[str, Any]:
+    """As the engines read it: strict JSON, but for Python's NaN and Infinity, which some configurations hold."""
+    raw = _bytes(path, MAX_CONFIG, "a checkpoint's folder holds a config.json")
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_CONFIG + 1)
-    except FileNotFoundError as error:
-        raise SpecwatchError(f"{path} does not exist", "a checkpoint's folder holds a config.json") from error
-    except OSError as error:  # ELOOP of a link that points to itself among them
-        raise SpecwatchError(
-            f"{path} cannot be read: {error.strerror}", "check the file and its links"
-        ) from error
-    if len(raw) > MAX_CONFIG:
-        raise SpecwatchError(f"{path} is over {MAX_CONFIG:,} bytes", "that is no model configuration")
-    try:
-        value = msgspec.json.decode(raw, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        value = json.loads(raw.decode(), parse_int=_whole)
+    except (ValueError, RecursionError) as error:
         raise SpecwatchError(
             f"{path} is not a JSON object: {error}",
             "engines read it strictly: no comments, no trailing commas",
         ) from error
+    if not isinstance(value, dict):
+        raise SpecwatchError(
+            f"{path} is not a JSON object: it holds a {type(value).__name__}",
+            "a model's configuration is one object",
+        )
     return value
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) < 20 else float(digits)
+
+
+def _bytes(path: Path, most: int, hint: str) -> bytes:
+    try:
+        with regular(path) as file:
+            raw = file.read(most + 1)
+    except FileNotFoundError as error:
+        raise SpecwatchError(f"{path} does not exist", hint) from error
+    except OSError as error:  # ELOOP of a link that points to itself among them
+        raise SpecwatchError(
+            f"{path} cannot be read: {error.strerror}", "check the file and its links"
+        ) from error
+    if len(raw) > most:
+        raise SpecwatchError(f"{path} is over {most:,} bytes", "that is no model's")
+    return raw
 
 
 def _tensors(path: Path) -> tuple[dict[str, Tensor], list[str], str]:
@@ -105,13 +126,16 @@ def _tensors(path: Path) -> tuple[dict[str, Tensor], list[str], str]:
     return tensors, broken, "safetensors"
 
 
+class _Index(msgspec.Struct):
+    weight_map: dict[str, str]
+
+
 def _index(path: Path, broken: list[str]) -> dict[str, str] | None:
     file = path / "model.safetensors.index.json"
-    if not file.exists():
+    if not os.path.lexists(file):
         return None
     try:
-        weight_map = _json_object(file).get("weight_map")
-        return msgspec.convert(weight_map, type=dict[str, str])
-    except (SpecwatchError, msgspec.ValidationError) as error:
+        return msgspec.json.decode(_bytes(file, MAX_INDEX, ""), type=_Index).weight_map
+    except (SpecwatchError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         broken.append(f"{file.name}: {error}")
         return None

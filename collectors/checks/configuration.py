@@ -3,7 +3,7 @@
 import re
 
 from collectors.checks.findings import ERROR, INFO, WARNING, NotApplicable, Trouble
-from collectors.checks.pair import Pair
+from collectors.checks.pair import Pair, integer
 
 _LLAMA = (
     "LlamaForCausalLMEagle3",
@@ -148,9 +148,9 @@ def _rope(config: dict[str, object]) -> tuple[object, object]:
 
 
 def context(pair: Pair) -> list[Trouble]:
-    ours = pair.d.get("max_position_embeddings")
-    served = pair.options.max_model_len or pair.t.get("max_position_embeddings")
-    if not isinstance(ours, int) or not isinstance(served, int):
+    ours = integer(pair.d.get("max_position_embeddings"))
+    served = pair.options.max_model_len or integer(pair.t.get("max_position_embeddings"))
+    if ours is None or served is None:
         raise NotApplicable
     if ours >= served:
         return []

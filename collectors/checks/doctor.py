@@ -3,7 +3,7 @@
 To add a check: a function in the module of its theme and a row here.
 """
 
-from collectors.checks import aux_layers, configuration, tensors, vocabulary
+from collectors.checks import aux_layers, configuration, shapes, tensors, vocabulary
 from collectors.checks.conventions import capture
 from collectors.checks.findings import Check, Diagnosis, Finding, NotApplicable
 from collectors.checks.pair import Pair
@@ -15,7 +15,7 @@ CHECKS: tuple[Check, ...] = (
     Check("target-supported", configuration.target_supported),
     Check("mm-target", configuration.multimodal_target),
     Check("vocab", vocabulary.vocab),
-    Check("hidden", tensors.hidden),
+    Check("hidden", shapes.hidden),
     Check("n-aux", aux_layers.aux_count, unless=("hidden", "aux-place")),
     Check("aux-range", aux_layers.aux_range),
     Check("aux-place", aux_layers.aux_place, unless=("aux-range",)),
@@ -31,7 +31,7 @@ CHECKS: tuple[Check, ...] = (
     Check("flags", tensors.flags),
     Check("use_aux", tensors.use_aux),
     Check("names", tensors.names, unless=("layers",)),
-    Check("shapes", tensors.shapes, unless=("hidden", "names")),
+    Check("shapes", shapes.shapes, unless=("hidden", "names")),
     Check("rope", configuration.rope),
     Check("ctx", configuration.context),
     Check("rms/act", configuration.norm_and_activation),

@@ -3,9 +3,12 @@
 Format: huggingface/safetensors README. A 64-shard, 547 GB checkpoint is read in a few MB: headers, never weights.
 """
 
+import errno
 import os
+import stat
 import struct
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -15,31 +18,35 @@ DTYPE_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16
                "F8_E4M3": 1, "F8_E5M2": 1, "U16": 2, "U32": 4, "U64": 8}  # fmt: skip
 
 
-# gc=False on both: they hold no cycle, and a checkpoint of mixture-of-experts has 200,000 of them.
-class Tensor(msgspec.Struct, frozen=True, gc=False):
-    """Where a tensor lies: `start` and `end` count from the file's first byte."""
+class Tensor(msgspec.Struct, gc=False):
+    """A header's entry, decoded as it stands there (a checkpoint has 200,000 of them), then told where it lies.
 
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    file: str
-    start: int
-    end: int
+    The defaults are `__metadata__`'s, the one entry that is no tensor: so a header decodes in one go.
+    """
+
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    data_offsets: tuple[int, int] = (0, 0)
+    name: str = ""
+    file: str = ""
+    base: int = 0  # where the file's data begins
 
 
 class Broken(Exception):
     """A file that cannot be what it claims; the message names the file and both values."""
 
 
-class _Entry(msgspec.Struct, gc=False):
-    """The defaults are `__metadata__`'s, the one entry that is no tensor: so a header decodes in one go."""
-
-    dtype: str = ""
-    shape: tuple[int, ...] = ()
-    data_offsets: tuple[int, int] = (0, 0)
+_HEADER = msgspec.json.Decoder(dict[str, Tensor])
 
 
-_HEADER = msgspec.json.Decoder(dict[str, _Entry])
+def regular(path: Path) -> BinaryIO:
+    """Opened for reading; OSError for what is no file: a FIFO would wait for its writer for ever."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    kind = os.fstat(file.fileno()).st_mode
+    if stat.S_ISREG(kind):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "it is no regular file")
 
 
 def read_header(path: Path) -> dict[str, Tensor]:
@@ -50,31 +57,29 @@ def read_header(path: Path) -> dict[str, Tensor]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Broken(f"{path.name}: the header is not JSON of the safetensors form ({error})") from error
     base = 8 + length
-    end = max((entry.data_offsets[1] for entry in parsed.values()), default=0)
+    end = max((tensor.data_offsets[1] for tensor in parsed.values()), default=0)
     if base + end != size:
         raise Broken(f"{path.name}: {size:,} bytes, the header describes {base + end:,}")
-    for name, entry in parsed.items():
-        _check_extent(path.name, name, entry)
-    return {
-        name: Tensor(name, e.dtype, e.shape, path.name, base + e.data_offsets[0], base + e.data_offsets[1])
-        for name, e in parsed.items()
-    }
+    for name, tensor in parsed.items():
+        tensor.name, tensor.file, tensor.base = name, path.name, base
+        _check_extent(tensor)
+    return parsed
 
 
-def _entries(raw: bytes) -> dict[str, _Entry]:
+def _entries(raw: bytes) -> dict[str, Tensor]:
     try:
         entries = _HEADER.decode(raw)
     except msgspec.ValidationError:  # metadata that happens to have a tensor's keys
         parts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
         parts.pop("__metadata__", None)
-        entries = {name: msgspec.json.decode(value, type=_Entry) for name, value in parts.items()}
+        entries = {name: msgspec.json.decode(value, type=Tensor) for name, value in parts.items()}
     entries.pop("__metadata__", None)
     return entries
 
 
 def _raw_header(path: Path) -> tuple[int, int, bytes]:
     try:
-        with path.open("rb") as file:
+        with regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             head = file.read(8)
             if len(head) < 8:
@@ -87,24 +92,23 @@ def _raw_header(path: Path) -> tuple[int, int, bytes]:
         raise Broken(f"{path.name}: {error.strerror}") from error
 
 
-def _check_extent(file: str, name: str, entry: _Entry) -> None:
-    if not entry.dtype:
-        raise Broken(f"{file}: tensor {name} has no dtype")
-    width = DTYPE_BYTES.get(entry.dtype)
+def _check_extent(tensor: Tensor) -> None:
+    width = DTYPE_BYTES.get(tensor.dtype)
     count = 1
-    for n in entry.shape:
+    for n in tensor.shape:
         count *= n
-    start, end = entry.data_offsets
-    if not 0 <= start <= end or (width and end - start != count * width):
+    start, end = tensor.data_offsets
+    if not tensor.dtype or not 0 <= start <= end or (width and end - start != count * width):
         raise Broken(
-            f"{file}: tensor {name} of shape {list(entry.shape)} {entry.dtype} has {end - start:,} bytes"
+            f"{tensor.file}: tensor {tensor.name} of shape {list(tensor.shape)} {tensor.dtype} "
+            f"has {end - start:,} bytes"
         )
 
 
-def read_data(folder: Path, tensor: Tensor, first: int | None = None) -> bytes:
-    """The bytes of a tensor (`first`: at most so many). For d2t and t2d, which are small enough to read whole."""
-    with (folder / tensor.file).open("rb") as file:
-        file.seek(tensor.start)
-        return file.read(
-            min(tensor.end - tensor.start, first if first is not None else tensor.end - tensor.start)
-        )
+def read_data(folder: Path, tensor: Tensor, at: int = 0, most: int | None = None) -> bytes:
+    """The bytes of a tensor (`most` of them from `at` on). For d2t and t2d, which are small enough to read whole."""
+    start, end = tensor.data_offsets
+    size = max(0, end - start - at)
+    with regular(folder / tensor.file) as file:
+        file.seek(tensor.base + start + at)
+        return file.read(size if most is None else min(size, most))

@@ -3,7 +3,7 @@
 import re
 
 from collectors.checks.findings import ERROR, INFO, NotApplicable, Trouble
-from collectors.checks.pair import Pair
+from collectors.checks.pair import Pair, integer
 
 _LAYER = re.compile(r"(?:^|\.)(?:midlayer|layers\.(\d+))\.")
 _KNOWN = re.compile(
@@ -41,37 +41,6 @@ def files(pair: Pair) -> list[Trouble]:
 def _readable(pair: Pair) -> None:
     if not pair.readable:
         raise NotApplicable
-
-
-def hidden(pair: Pair) -> list[Trouble]:
-    """The target's width as the drafter believes it, and fc's own rows."""
-    believed = pair.d.get("target_hidden_size") or pair.hidden
-    if believed is None or pair.target_hidden is None:
-        raise NotApplicable
-    if believed != pair.target_hidden:
-        return [
-            Trouble(
-                ERROR,
-                f"drafter made for hidden size {believed}",
-                f"the target's {pair.target_hidden}",
-                "it starts, loads and answers /health, and the engine dies at the first request",
-                "use a drafter that was trained on this target",
-            )
-        ]
-    fc = pair.tensor("fc.weight") if pair.readable else None
-    if fc is None or len(fc.shape) != 2:
-        return []
-    if fc.shape[0] == pair.hidden and fc.shape[1] % pair.target_hidden == 0:
-        return []
-    return [
-        Trouble(
-            ERROR,
-            f"fc.weight {list(fc.shape)}",
-            f"[{pair.hidden}, n x {pair.target_hidden}]",
-            "fc joins the captured hidden states of the target: its input is a whole number of them",
-            "use a drafter that was trained on this target",
-        )
-    ]
 
 
 def names(pair: Pair) -> list[Trouble]:
@@ -146,51 +115,11 @@ def _missing(pair: Pair) -> list[str]:
     return [name for name in wanted if not there(name)]
 
 
-def shapes(pair: Pair) -> list[Trouble]:
-    _readable(pair)
-    hidden_size, heads, kv, dim = pair.hidden, pair.heads, pair.kv_heads, pair.head_dim
-    inner = pair.d.get("intermediate_size")
-    if None in (hidden_size, heads, kv, dim) or "Deepseek" in pair.architecture:
-        raise NotApplicable
-    assert hidden_size
-    assert heads
-    assert kv
-    assert dim
-    want = {
-        "self_attn.q_proj.weight": (heads * dim, 2 * hidden_size),
-        "self_attn.k_proj.weight": (kv * dim, 2 * hidden_size),
-        "self_attn.v_proj.weight": (kv * dim, 2 * hidden_size),
-        "self_attn.o_proj.weight": (hidden_size, heads * dim),
-        "mlp.gate_proj.weight": (inner, hidden_size),
-        "mlp.up_proj.weight": (inner, hidden_size),
-        "mlp.down_proj.weight": (hidden_size, inner),
-    }
-    wrong = [
-        (name, list(found.shape), list(shape))
-        for name, shape in want.items()
-        if (found := pair.tensor(f"midlayer.{name}", f"layers.0.{name}"))
-        and found.shape != shape
-        and None not in shape
-    ]
-    if not wrong:
-        return []
-    name, found_shape, shape_wanted = wrong[0]
-    return [
-        Trouble(
-            ERROR,
-            f"{name} {found_shape}" + (f" and {len(wrong) - 1} more" if wrong[1:] else ""),
-            f"{shape_wanted}, from hidden_size, heads, head_dim and intermediate_size",
-            "the layer's input is the embedding and the hidden state side by side; other shapes do not load",
-            "correct config.json to what was trained (head_dim must be stated where it is not hidden/heads)",
-        )
-    ]
-
-
 def layers(pair: Pair) -> list[Trouble]:
     _readable(pair)
-    stated = pair.d.get("num_hidden_layers")
+    stated = integer(pair.d.get("num_hidden_layers"))
     found = {m[1] or "0" for n in pair.drafter.tensors if (m := _LAYER.search(n))}
-    if not isinstance(stated, int) or not found:
+    if stated is None or not found:
         raise NotApplicable
     return [] if stated == len(found) else [
         Trouble(

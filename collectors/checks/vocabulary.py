@@ -2,30 +2,40 @@
 
 import array
 import itertools
-
-from msgspec.structs import replace
+from collections.abc import Sequence
 
 from collectors.checks.findings import ERROR, WARNING, NotApplicable, Trouble
-from collectors.checks.pair import Pair
-from collectors.checks.safetensors import DTYPE_BYTES, Tensor, read_data
+from collectors.checks.pair import Pair, integer
+from collectors.checks.safetensors import DTYPE_BYTES, read_data
 
 ROWS = 8  # embedding rows compared with the target's
+MOST = 1 << 20  # bytes of them: a hostile shape makes rows of any length
 MAX_MAP = 4_000_000  # entries of d2t / t2d that are read whole (Kimi's vocabulary: 163,840)
 
 
 def vocab(pair: Pair) -> list[Trouble]:
-    ours, target = pair.vocab, pair.t.get("vocab_size")
+    ours, target = pair.vocab, integer(pair.t.get("vocab_size"))
     if ours is None or target is None:
         raise NotApplicable
-    return [] if ours == target else [
+    if ours == target:
+        return []
+    rows = {
+        tensor.shape[0]
+        for tensor in (pair.tensor("t2d"), pair.tensor("embed_tokens.weight"))
+        if pair.readable and tensor is not None and tensor.shape
+    }
+    slip = rows == {target}  # the weights are this target's: vLLM 0.32 serves it as if nothing were wrong
+    return [
         Trouble(
-            ERROR,
-            f"drafter {ours:,}",
+            WARNING if slip else ERROR,
+            f"drafter {ours:,}" + (", though its tensors have the target's" if slip else ""),
             f"target {target:,}",
             "drafted ids are the target's ids: another vocabulary means another tokenizer (the draft vocabulary is separate)",
-            "use a drafter made for this target, or correct vocab_size",
+            "correct vocab_size in the drafter's config.json"
+            if slip
+            else "use a drafter made for this target, or correct vocab_size",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _reduced(pair: Pair) -> tuple[int, int]:
@@ -49,6 +59,8 @@ def d2t(pair: Pair) -> list[Trouble]:
         raise NotApplicable
     why = "d2t[i] is added to draft id i to give the target's id"
     fix = "store offsets: d2t[i] = target_id(i) - i, one for each of the draft vocabulary's ids"
+    if tensor is None and _marked(pair) == list(range(draft)):
+        return []  # vLLM starts from zeros, which are right here
     if tensor is None:
         return [
             Trouble(
@@ -62,19 +74,28 @@ def d2t(pair: Pair) -> list[Trouble]:
     if tensor.shape != (draft,) or offsets is None:
         return [Trouble(ERROR, f"d2t {list(tensor.shape)} {tensor.dtype}", f"[{draft}] I64", why, fix)]
     mapped = [i + offset for i, offset in enumerate(offsets)]
-    if all(a < b for a, b in itertools.pairwise(mapped)) and mapped[0] >= 0 and mapped[-1] < full:
+    fits = _rises(mapped) and mapped[0] >= 0 and mapped[-1] < full
+    rising = _rises(offsets) and offsets[0] >= 0 and offsets[-1] < full
+    marked = _marked(pair)
+    # Absolute ids rise at each step and may fit all the same: t2d says which is meant. Without it, offsets do so
+    # only where no two neighbours of the vocabulary are kept.
+    if fits and not (rising and marked in (None, list(offsets))):
         return []
-    absolute = all(a < b for a, b in itertools.pairwise(offsets)) and offsets[-1] < full
-    found = "absolute target ids" if absolute else "offsets that do not give increasing target ids"
+    sure = not fits or marked is not None
+    absolute = "absolute target ids" if sure else "what looks like absolute target ids"
     return [
         Trouble(
-            ERROR,
-            f"d2t holds {found}",
+            ERROR if sure else WARNING,
+            f"d2t holds {absolute if rising else 'offsets that do not give increasing target ids'}",
             f"offsets, i + d2t[i] rising and below {full:,}",
-            why + "; seen: verl-SpeCo#67",
+            why + ": absolute ids make each draft another token, and acceptance about 0 (verl-SpeCo#67)",
             fix,
         )
     ]
+
+
+def _rises(values: Sequence[int]) -> bool:
+    return all(a < b for a, b in itertools.pairwise(values))
 
 
 def _marked(pair: Pair) -> list[int] | None:
@@ -140,7 +161,7 @@ def lm_head(pair: Pair) -> list[Trouble]:
                 "add the drafter's own head to the checkpoint",
             )
         ]  # fmt: skip
-    if len(head.shape) != 2 or head.shape == (draft, pair.hidden):
+    if head.shape == (draft, pair.hidden):
         return []
     return [
         Trouble(
@@ -173,10 +194,9 @@ def embed(pair: Pair) -> list[Trouble]:
     if theirs is None or theirs.shape != ours.shape or theirs.dtype != ours.dtype:
         return []
     row = ours.shape[1] * DTYPE_BYTES.get(ours.dtype, 2)
-    middle = ours.shape[0] // 2 * row
+    middle, most = ours.shape[0] // 2 * row, min(ROWS * row, MOST)
     same = all(
-        read_data(pair.drafter.path, _from(ours, at), ROWS * row)
-        == read_data(pair.target.path, _from(theirs, at), ROWS * row)
+        read_data(pair.drafter.path, ours, at, most) == read_data(pair.target.path, theirs, at, most)
         for at in (0, middle)
     )
     return [] if same else [
@@ -188,10 +208,6 @@ def embed(pair: Pair) -> list[Trouble]:
             "remove embed_tokens.weight from the checkpoint unless it was trained",
         )
     ]  # fmt: skip
-
-
-def _from(tensor: Tensor, at: int) -> Tensor:
-    return replace(tensor, start=tensor.start + at)
 
 
 def embed_dim(pair: Pair) -> list[Trouble]:

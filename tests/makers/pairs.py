@@ -167,13 +167,16 @@ SICK: tuple[Sick, ...] = (
         "error",
         lambda m: m.tensors.update(d2t=i64([2 * i for i in range(DRAFT_VOCAB)])),
     ),
+    Sick("absolute d2t that fits", "d2t", "error", lambda m: _absolute(m)),
+    Sick("absolute d2t, no t2d", "d2t", "warning", lambda m: _absolute(m).tensors.pop("t2d")),
     Sick(
         "d2t past the vocabulary", "d2t", "error", lambda m: m.tensors.update(d2t=i64([VOCAB] * DRAFT_VOCAB))
     ),
     Sick("short d2t", "d2t", "error", lambda m: m.tensors.update(d2t=i64([0] * 7))),
     Sick("all-zero d2t", "vocab-zero", "error", lambda m: m.tensors.update(d2t=i64([0] * DRAFT_VOCAB))),
     Sick("t2d of another run", "t2d", "warning", lambda m: m.tensors.update(t2d=flags({1, 2, 3}, VOCAB))),
-    Sick("another vocabulary", "vocab", "error", lambda m: _of(m).update(vocab_size=VOCAB + 32)),
+    Sick("another vocabulary", "vocab", "error", lambda m: _vocabulary(m, VOCAB + 32)),
+    Sick("another vocabulary stated", "vocab", "warning", lambda m: _of(m).update(vocab_size=VOCAB + 32)),
     Sick("no head", "lm-head", "error", lambda m: m.tensors.pop("lm_head.weight")),
     Sick(
         "head of another size",
@@ -246,6 +249,22 @@ SICK: tuple[Sick, ...] = (
         lambda m: _huge_header(m.target / "model-00001-of-00002.safetensors"),
     ),
 )
+
+
+def _vocabulary(made: Made, size: int) -> None:
+    made.drafter_config["vocab_size"] = size
+    made.tensors["t2d"] = flags({2 * i for i in range(DRAFT_VOCAB)}, size)
+
+
+def _absolute(made: Made) -> Made:
+    """Ids so low that, taken for offsets, they still rise and stay inside the vocabulary."""
+    draft = VOCAB // 3
+    made.drafter_config["draft_vocab_size"] = draft
+    kept = [2 * i for i in range(draft)]
+    made.tensors.update(
+        {"d2t": i64(kept), "t2d": flags(set(kept), VOCAB), "lm_head.weight": f32(draft, HIDDEN)}
+    )
+    return made
 
 
 def _card(made: Made) -> None:
