@@ -440,3 +440,21 @@ def test_memory_and_work_stay_bounded() -> None:
     memory = finder.freeze()
     assert len(memory.suspects) <= 24
     assert len(memory.blocks) <= 32
+
+
+def test_sglang_ends_itself_and_the_shell_says_killed() -> None:
+    """That word follows every failure of SGLang's: it is neither the cause nor a part of its message."""
+    told = read(
+        "[2026-02-26 16:41:05] Scheduler hit an exception: Traceback (most recent call last):\n"
+        '  File "/x/scheduler.py", line 1, in run\n    go()\n'
+        "AssertionError: sizes differ\n\n"
+        "[2026-02-26 16:41:06] Received sigquit from a child process. It usually means the child failed.\n"
+        "./run.sh: line 7: 123 Killed                  python3 -m sglang.launch_server\n"
+    )
+    assert told.cause is not None
+    assert told.cause.line == "AssertionError: sizes differ"
+    alone = read(
+        "[2026-02-26 16:41:06] Received sigquit from a child process. It usually means the child failed.\nKilled\n"
+    )
+    assert alone.failed
+    assert not alone.in_view

@@ -276,8 +276,10 @@ class CauseFinder:
         return bool(block.fold)
 
     def _killed(self, line: Line) -> bool:
-        """A shell's word. SGLang ends itself so once it told why: then it is no news, and no part of that message."""
-        if self._memory.fatal is None or not any(s.weight >= GENERIC for s in self._memory.suspects.values()):
+        """A shell's word. SGLang ends itself so once a child failed: then it is no news, and no part of a message."""
+        fatal = self._memory.fatal
+        known = any(s.weight >= GENERIC for s in self._memory.suspects.values())
+        if fatal is None or not (known or fatal.rule.startswith("sgl-")):
             self._memory.add(suspect_of(line, None), line.msg)
         self._memory.lost("killed", line, soft=True)
         self._memory.folded += 1
