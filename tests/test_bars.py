@@ -100,7 +100,7 @@ def test_each_loaders_bar(text: str, label: str, kind: str, unit: str, done: flo
     [
         "10%|",
         "CPU 50%| busy",
-        "50%|#####| 1/2 [00:01<00:01]",
+        "50%|#####| 1/2",
         "it is 50% Completed | soon",
         "100%",
         "%|%|%|",
@@ -109,6 +109,40 @@ def test_each_loaders_bar(text: str, label: str, kind: str, unit: str, done: flo
 )
 def test_what_is_no_bar_of_anybodys(text: str) -> None:
     assert frame_of(text) is None
+
+
+def test_a_bar_without_a_label_is_the_captures_while_graphs_are_captured() -> None:
+    nameless = "  4%|4         | 1/23 [00:00<00:16,  1.31it/s]\n"
+    assert after(nameless).bars == ()
+    begun = "[2025-04-05 03:20:17 TP0] Capture cuda graph begin. This can take up to several minutes.\n"
+    (found,) = after(begun, nameless).bars
+    assert (found.kind, found.done, found.total) == ("graphs", 1, 23)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "(ServeReplica:x pid=28) (EngineCore pid=29087",
+        "│ (VllmWorker rank=0 pid=783) ",
+        "2024-10-07T22:54:58,900 [WARN ] W-9000-model_1.0-stderr MODEL_LOG - ",
+        "> ",
+    ],
+)
+def test_what_stands_before_a_label_is_no_part_of_it(before: str) -> None:
+    (found,) = after(before + shards(3)).bars
+    assert found.label == "Loading safetensors checkpoint shards"
+
+
+def test_a_bar_as_wide_as_a_wide_terminal() -> None:
+    wide = "Capturing CUDA graphs (decode, FULL): 100%|" + "█" * 400 + "| 67/67 [00:16<00:00,  4.13it/s]\n"
+    (found,) = after(wide).bars
+    assert (found.done, found.total) == (67, 67)
+
+
+def test_a_rank_that_is_done_does_not_end_the_load_of_the_others() -> None:
+    done = "(RayWorkerWrapper pid=6) INFO 08-07 10:36:23 model_runner.py:692] Loading model weights took 24.4 GB\n"
+    assert after(shards(94, 191), done).phase == "loading"
+    assert after(shards(191, 191), done).phase == "compiling"
 
 
 def test_clocks() -> None:

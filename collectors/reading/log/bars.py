@@ -22,8 +22,11 @@ _BAR = re.compile(
     r"(?:, *(?P<rate>[\d.]+|\?) ?[kKMGTP]?(?P<unit>[A-Za-z/]{0,12}))?)?"
 )
 _DETAIL = re.compile(r" \((?:bs|num_tokens|num tokens|batch|avail_mem|w\d)[^)]{0,120}\)?$|\s+$")
-# What stands before the label in one line with it: prefixes, whole or torn, and the frame that another one overwrote.
-_LEAD = re.compile(r"^.{0,160}(?:pid=\d{1,10}(?:, ip=[\d.:a-f]{1,45})?\)? ?|\] )(?=[A-Z])")
+# What stands before the label in one line with it: prefixes, whole or torn, a wrapper's head, an overwritten frame.
+_LEAD = re.compile(
+    r"^.{0,160}(?:pid=\d{1,10}(?:, ip=[\d.:a-f]{1,45})?\)? ?|\] | - )(?=[A-Z])"
+    r"|^[^A-Z]{0,40}(?=Loading |Multi-thread loading|Capturing )"
+)
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _KINDS = (
     ("weights", re.compile(r"(?i)checkpoint shards|loading shards|Multi-thread loading|Runai Model Streamer"
@@ -33,6 +36,7 @@ _KINDS = (
     ("compile", re.compile(r"(?i)compil|JIT")),
     ("download", re.compile(r"(?i)\.(?:safetensors|bin|json|gguf)\b|fetching \d+ files|download")),
 )  # fmt: skip
+_NAMELESS = "Capturing CUDA graphs"
 _PHASE = {"weights": "loading", "graphs": "capturing", "autotune": "capturing", "compile": "compiling"}
 
 
@@ -49,14 +53,16 @@ class Frame(Struct):
 
 
 def frame_of(text: str) -> Frame | None:
-    """The last bar in a line, if it holds one; bars without a label are nobody's."""
+    """The last bar in a line, if it holds one; one without a label has the kind "bare"."""
     at = max(text.rfind("% Completed |"), text.rfind("%|"))
     if at < 0:
         return None
     window = text[max(0, at - _BEFORE) : at + _AFTER]
     found = _BAR.search(window)
-    if found is None or not found["label"]:
+    if found is None:
         return None
+    if not found["label"]:
+        return _bare(found)
     label = _LEAD.sub("", _DETAIL.sub("", found["label"].strip(" :")))
     kind = next((kind for kind, pattern in _KINDS if pattern.search(label)), "other")
     done, total = _number(found["done"]), _number(found["total"])
@@ -64,6 +70,14 @@ def frame_of(text: str) -> Frame | None:
         return None
     elapsed, eta = seconds(found["elapsed"]), seconds(found["eta"])
     return Frame(label, kind, done, total, elapsed, eta, _unit(label, kind, found["done"]))
+
+
+def _bare(found: "re.Match[str]") -> Frame | None:
+    """A bar that says nothing but its figures: SGLang's of the capture, before it had words."""
+    done, total = _number(found["done"]), _number(found["total"])
+    if done is None or found["elapsed"] is None:
+        return None
+    return Frame("", "bare", done, total, seconds(found["elapsed"]), seconds(found["eta"]), "steps")
 
 
 def _number(text: str) -> float | None:
@@ -94,6 +108,10 @@ def see(state: LogState, line: Line, frame: Frame) -> LogState:
     """Brings the bar up to date and the phase with it."""
     if state.stopping_t is not None or phases.at_least(state, "ready"):
         return state
+    if frame.kind == "bare":
+        if not state.steps or state.steps[-1].name != "graphs":
+            return state  # nobody's
+        frame = structs.replace(frame, label=_NAMELESS, kind="graphs", unit="graphs")
     if frame.kind == "weights":
         state = _whose(state, frame, line)
     model = ("drafter" if state.drafting else "target") if frame.kind == "weights" else ""

@@ -100,6 +100,14 @@ START = (
          ("(EngineCore_DP0 pid=241) INFO 02-12 19:50:09 [kv_cache_utils.py:1291] GPU KV cache size: 767,552 tokens",), _V),
     Rule("kv-blocks", "GPU blocks: ", r"^# (?:GPU|cuda|CPU|xpu|rocm|hpu) blocks: \d+", both(engine("vllm"), enter("kv")),
          ("INFO 10-01 10:00:00 distributed_gpu_executor.py:57] # GPU blocks: 27898, # CPU blocks: 2048",), _V),
+    Rule("hpu-blocks", "HPU blocks: ", r"^# HPU blocks: \d+", both(engine("vllm"), enter("kv")),
+         ("INFO 09-30 14:31:52 habana_executor.py:87] # HPU blocks: 3184, # CPU blocks: 256",), _V),
+    Rule("hpu-warm-up", "[Warmup][", r"^\[Warmup\]\[(?!Graph)[\w/ ]{1,30}\]\[\d+/\d+\]", both(engine("vllm"), enter("compile")),
+         ("INFO 09-30 14:31:54 habana_model_runner.py:1800] [Warmup][Prompt][1/31] batch_size:32 seq_len:128",), _V),
+    Rule("hpu-capture", "[Warmup][Graph", r"^\[Warmup\]\[Graph[\w/ ]{1,30}\]\[\d+/\d+\]", both(engine("vllm"), enter("graphs")),
+         ("INFO 09-30 14:31:59 habana_model_runner.py:1800] [Warmup][Graph/Prompt][1/31] batch_size:1 seq_len:128",), _V),
+    Rule("tpu-compile", " with different ", r"^Compiling (?:the )?[\w ]{3,60} with different ", both(engine("vllm"), enter("compile")),
+         ("INFO 06-01 10:00:00 [tpu_model_runner.py:1200] Compiling the model with different input shapes.",), _V),
     Rule("kv-error", "GiB KV cache is needed", r"\((?P<kv_needed>[\d.]+) GiB KV cache is needed, which is larger than the "
          r"available KV cache memory \((?P<kv_available>-?[\d.]+) GiB", gib("kv_needed", "kv_available"),
          ("ValueError: To serve at least one request with the models's max seq len (131072), (4.54 GiB KV cache is "
