@@ -72,6 +72,9 @@ def test_no_d2t_is_right_where_t2d_marks_the_first_ids(tmp_path: Path) -> None:
     del made.tensors["d2t"]
     made.save()
     assert diagnose(made).findings == ()
+    del made.tensors["lm_head.weight"]
+    made.save()
+    assert [(f.id, f.severity) for f in diagnose(made).findings] == [("lm-head", "info")]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import array
 import itertools
 from collections.abc import Sequence
 
-from collectors.checks.findings import ERROR, WARNING, NotApplicable, Trouble
+from collectors.checks.findings import ERROR, INFO, WARNING, NotApplicable, Trouble
 from collectors.checks.pair import Pair, integer
 from collectors.checks.safetensors import DTYPE_BYTES, read_data
 
@@ -152,13 +152,16 @@ def lm_head(pair: Pair) -> list[Trouble]:
     draft, full = _reduced(pair)
     head = pair.tensor("lm_head.weight")
     if head is None:
+        first = _marked(pair) == list(range(draft)) and not any(_offsets(pair) or ())
         return [] if draft == full else [
             Trouble(
-                ERROR,
+                INFO if first else ERROR,
                 "no lm_head.weight",
                 f"a head of {draft:,} rows",
-                f"the target's head ({full:,} rows) would be shared and does not fit the draft vocabulary",
-                "add the drafter's own head to the checkpoint",
+                f"the target's head is shared, and its first {draft:,} rows are taken"
+                + (": here they are the draft vocabulary" if first else ": they score other ids than the drafter's"),
+                "nothing, if the drafter was trained on the target's head" if first
+                else "add the drafter's own head to the checkpoint",
             )
         ]  # fmt: skip
     if head.shape == (draft, pair.hidden):
