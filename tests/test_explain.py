@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from collectors.reading.events import Log
 from collectors.reading.exposition import NotMetrics
 from collectors.reading.report import report
+from collectors.reading.state import State, step
 from launch import explained, page
 from launch.commands.explain import _log
 from tests.conftest import ROOT, Cli
@@ -270,3 +272,20 @@ def test_a_file_whose_reading_fails(cli: Cli) -> None:
     answer = cli("explain", "/proc/self/mem")
     assert answer.returncode == 2
     assert answer.stderr.startswith("error: cannot read /proc/self/mem: ")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_a_file_with_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "log").write_bytes((mark + GOOD.read_text("utf-8")).encode(encoding))
+    plain, marked = _log(str(GOOD)), _log(str(tmp_path / "log"))
+    assert report(marked, 2026) == report(plain, 2026)
+
+
+def test_heads_alone_tell_the_engine() -> None:
+    for said, engine in (
+        (b"[2026-02-26 16:41:05 DP0 TP1] something new\n", "sglang"),
+        (b"(Worker_TP1 pid=9) INFO 12-01 10:00:00 [new.py:1] something new\n", "vllm"),
+        (b"[2026-02-26 16:41:05] a wrapper says\n", None),
+    ):
+        assert step(State(), Log(t=0.0, offset=0, data=said)).log.engine == engine

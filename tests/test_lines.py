@@ -229,3 +229,30 @@ def test_a_hostile_line_costs_in_proportion_to_its_length(unit: str) -> None:
         return min(timeit.repeat(lambda: read(raw), number=3, repeat=3))
 
     assert cost(8000) < 40 * cost(800) + 0.005
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "│ {} │",
+        "│{}    │",
+        "┃ {}",
+        "^C{}",
+        "[36m{}[0m",
+        "^[[1;36m{}^[[0;0m",
+        "ESC[36m{}ESC[0m",
+    ],
+)
+def test_what_panes_and_pastes_put_round_a_line(raw: str) -> None:
+    line = one(raw.format("(EngineCore pid=12) INFO 12-01 05:17:09 [core.py:98] Hello."))
+    assert (line.process, line.wall, line.msg) == ("EngineCore", "12-01 05:17:09", "Hello.")
+
+
+def test_a_duration_in_brackets_is_no_colour() -> None:
+    assert clean("rate(x[5m]) [0m") == "rate(x[5m]) "
+
+
+def test_a_head_that_a_driver_relays_is_read() -> None:
+    line = one("2025-03-07 23:50:27,727 - __main__ - INFO - [2025-03-07 23:50:26 TP0] Load weight begin.")
+    assert (line.head, line.process, line.wall) == ("sglang", "TP0", "2025-03-07 23:50:26")
+    assert line.msg == "Load weight begin."

@@ -1,5 +1,6 @@
 """`specwatch explain FILE`: a saved server log, read as an expert would."""
 
+import codecs
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,13 +83,28 @@ def _page(name: str) -> State:
 def _blocks(name: str) -> Iterator[bytes]:
     try:
         with _opened(name) as stream:
-            while block := stream.read(BLOCK):
-                yield block
+            block = stream.read(BLOCK)
+            text = _decoder_of(block)
+            while block:
+                yield text.decode(block).encode() if text is not None else block
+                block = stream.read(BLOCK)
     except OSError as problem:
         reason = (problem.strerror or str(problem)).lower()
         raise SpecwatchError(
             f"cannot read {name}: {reason}", "give a log file, or - for standard input"
         ) from None
+
+
+def _decoder_of(begin: bytes) -> codecs.IncrementalDecoder | None:
+    """For a file with a byte order mark, such as PowerShell's `>` makes; a log in UTF-8 is read as the bytes it is."""
+    for mark, encoding in (
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+        (codecs.BOM_UTF8, "utf-8-sig"),
+    ):
+        if begin.startswith(mark):
+            return codecs.getincrementaldecoder(encoding)("replace")
+    return None
 
 
 def _opened(name: str) -> IO[bytes]:

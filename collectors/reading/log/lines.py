@@ -49,8 +49,12 @@ _WRAPPER = re.compile(
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [\w.-]{1,80} [\w.@/-]{1,80}(?:\[\d{1,10}\])?: ?"
     r"|_bk;t=\d{1,16}"
     r"|\[pod/[^\]]{1,200}\] |\[(?:default)?\d{1,4}\]:\s?|\[rank\d{1,4}\]: |\d{1,4}: "
+    r"|[│┃] ?|\^C"  # the frame of a terminal's pane, a key that was echoed
     r")"
 )
+# Pastes lose the ESC of a colour or spell it out; its end, a reset, is always among them.
+_SPELT_COLOUR = re.compile(r"(?:ESC|\^\[|␛)?\[\d{1,3}(?:;\d{1,3}){0,6}m(?!\])")
+_RESETS = ("[0m", "[0;0m")
 _PROC = re.compile(r" {0,8}\(([A-Za-z][^|\"'\[\]{}]{0,120}?) pid=(\d{1,10})(?:, ip=[\d.:a-f]{1,45})?\) ?")
 _GLUED = re.compile(
     r"(?<=\S)\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) "
@@ -73,6 +77,8 @@ def clean(text: str) -> str:
     """Without escapes and control characters; tabs stay."""
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
+    if any(reset in text for reset in _RESETS):
+        text = _SPELT_COLOUR.sub("", text)
     return text if text.isprintable() else _CONTROL.sub("", text)
 
 
@@ -100,6 +106,8 @@ def _line(text: str, lineno: int, offset: int, t: float) -> Line:
         if wrapper is None or wrapper.end() == len(text):
             break
         text = text[wrapper.end() :]
+        if wrapper[0].strip() in ("│", "┃"):
+            text = text.rstrip(" │┃")
     line = Line(text[:TEXT], lineno, offset, t)
     at = _prefixes(line, text, 0)
     at = _head(line, text, at)
@@ -139,6 +147,10 @@ def _head(line: Line, text: str, at: int) -> int:
     elif first.isdigit() and (head := _PYTHON.match(text, at)):
         line.head, (line.wall, line.level) = "python", head.group(1, 2)
         line.source = head[3][:-3] if head[3] else None
+        relayed = _SGLANG.match(text, head.end())  # by a program that runs the server and logs what it says
+        if relayed is not None:
+            line.head, line.wall, head = "sglang", relayed[1], relayed
+            line.process = relayed[2].strip().replace(" ", "_") or line.process
     else:
         # VLLM_LOGGING_PREFIX stands before the level
         head = _VLLM.search(text, at, at + 120) if first and " [" in text[at : at + 120] else None

@@ -28,6 +28,11 @@ _VLLM = re.compile(
     rb"|(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?\w{1,60}\.py:\d)"
 )
 
+# Only a rank's head: others stamp their lines so too.
+_SGLANG = re.compile(
+    rb"(?:^|[\r\n])\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?(?: (?:TP|DP|PP|EP)\d{1,4})+\] "
+)
+
 
 def read(state: LogState, event: Log) -> LogState:
     """The state after the bytes of `event`. They follow those read before; where they do not (a log was cut short
@@ -96,8 +101,9 @@ class _Reader:
         self._between(at, len(data))
         self.number += data.count(b"\n", self.counted)
         self._stamp(len(data))
-        if self.state.engine is None and _VLLM.search(data) is not None:
-            self.state = structs.replace(self.state, engine="vllm")
+        if self.state.engine is None:
+            known = "vllm" if _VLLM.search(data) else "sglang" if _SGLANG.search(data) else None
+            self.state = structs.replace(self.state, engine=known)
 
     @property
     def _midway(self) -> bool:
