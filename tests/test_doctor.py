@@ -114,6 +114,33 @@ def test_what_each_engine_captures(
     assert taken.ids == captured
 
 
+@pytest.mark.parametrize(
+    ("version", "ids", "nested", "stated", "inputs", "found"),
+    [
+        ((0, 32, 0), [2, 8], False, None, 2, "n-aux"),  # seen: built for 3, refused at load
+        ((0, 32, 0), [2, 8], True, None, 2, None),  # seen: served
+        ((0, 32, 0), [2, 8], False, 2, 2, None),
+        ((0, 32, 0), [2, 8], False, None, 3, "n-aux"),  # seen: dies at the first request
+        ((0, 16, 0), [2, 8], False, 2, 2, "n-aux"),
+        ((0, 32, 0), [2, 5, 7, 9], True, None, 4, None),
+    ],
+)
+def test_fc_the_ids_and_what_is_built_are_one_number(
+    tmp_path: Path, version: tuple[int, ...], ids: list[int], nested: bool, stated: int | None, inputs: int,
+    found: str | None,
+) -> None:  # fmt: skip
+    made = healthy(tmp_path)
+    del made.drafter_config["eagle_aux_hidden_state_layer_ids"]
+    home = made.drafter_config["eagle_config"] if nested else made.drafter_config
+    home["eagle_aux_hidden_state_layer_ids"] = ids
+    if stated:
+        made.drafter_config["num_aux_hidden_states"] = stated
+    made.tensors["fc.weight"] = f32(HIDDEN, inputs * HIDDEN)
+    made.save()
+    said = diagnose(made, version=version, runner="v1").findings
+    assert [(f.id, f.severity) for f in said] == ([(found, "error")] if found else [])
+
+
 def test_a_default_that_names_a_layer_twice_is_an_error_on_016(tmp_path: Path) -> None:
     """Seen on a real 0.16: a 4-layer target, nested ids: two states captured, dead at the first request."""
     made = healthy(tmp_path)

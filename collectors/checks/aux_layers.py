@@ -2,7 +2,7 @@
 
 from collectors.checks.conventions import capture, default, given, output_convention, read_places
 from collectors.checks.findings import ERROR, WARNING, NotApplicable, Trouble
-from collectors.checks.pair import Pair
+from collectors.checks.pair import Pair, integer
 
 _TOP_LEVEL = (
     "serve from a copy of the drafter's folder (weights linked) whose config.json has "
@@ -48,25 +48,47 @@ def aux_range(pair: Pair) -> list[Trouble]:
 
 
 def aux_count(pair: Pair) -> list[Trouble]:
+    """What fc takes, what the engine builds it for, and what it captures: three numbers that must be one."""
     _uses_hidden_states(pair)
-    inputs = _inputs(pair)
-    if inputs is None:
+    inputs, taken = _inputs(pair), capture(pair)
+    if inputs is None or taken is None:
         raise NotApplicable
-    ids = next(iter(given(pair).values()), None)
-    fixed = pair.options.engine == "vllm" and pair.options.version < (0, 22)
-    wanted = len(ids) if ids is not None else 3
-    if inputs == wanted and not (fixed and inputs != 3):
-        return []
-    return [
+    built, states = _built(pair), len(taken.ids) if taken.read is not None else inputs
+    if built is not None and inputs != built:
+        flexible = pair.options.version >= (0, 22)
+        return [
+            Trouble(
+                ERROR,
+                f"fc takes {inputs} hidden states",
+                f"{built}",
+                "fc is built for num_aux_hidden_states, else for the ids in eagle_config, else for 3: the load ends with "
+                "`Tried to load weights of size`"
+                if flexible
+                else "this version builds fc for 3: the load ends with `Tried to load weights of size`",
+                f'state "num_aux_hidden_states": {inputs} in the drafter\'s config.json'
+                if flexible
+                else "serve it with vLLM 0.22 or newer",
+            )
+        ]
+    return [] if states == inputs else [
         Trouble(
             ERROR,
             f"fc takes {inputs} hidden states",
-            f"{3 if fixed and inputs == wanted else wanted}",
-            "the number of captured layers and fc's input must agree: else the first request dies in fc (mat1 and mat2 shapes)",
-            "give as many layer ids as fc was trained with"
-            + (" (this version is fixed to 3)" if fixed else ""),
+            f"{states}, as many as layers are captured",
+            "it starts, and the first request dies in fc (mat1 and mat2 shapes, or an invalid shape)",
+            "give as many layer ids as fc was trained with",
         )
-    ]
+    ]  # fmt: skip
+
+
+def _built(pair: Pair) -> int | None:
+    """The hidden states that the engine builds fc for, whatever the weights say; None where that was not read."""
+    if pair.options.engine != "vllm":
+        return None
+    if pair.options.version < (0, 22):
+        return 3
+    nested = given(pair).get("eagle_config")
+    return integer(pair.drafter.config.get("num_aux_hidden_states")) or (len(nested) if nested else 3)
 
 
 def aux_place(pair: Pair) -> list[Trouble]:

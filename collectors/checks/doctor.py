@@ -16,7 +16,7 @@ CHECKS: tuple[Check, ...] = (
     Check("mm-target", configuration.multimodal_target),
     Check("vocab", vocabulary.vocab),
     Check("hidden", shapes.hidden),
-    Check("n-aux", aux_layers.aux_count, unless=("hidden", "aux-place")),
+    Check("n-aux", aux_layers.aux_count, unless=("hidden", "aux-range", "aux-place")),
     Check("aux-range", aux_layers.aux_range),
     Check("aux-place", aux_layers.aux_place, unless=("aux-range",)),
     Check("aux-conv", aux_layers.aux_convention, unless=("aux-range", "aux-place")),
