@@ -73,8 +73,7 @@ def make(
     program = executable(argv[0], whole.get("PATH", os.defpath), cwd)
     bound = words.address(argv, engine)
     model = words.model_of(argv)
-    wanted = tuple(dict.fromkeys((*profile.patches, *patches)))
-    patching.check(wanted)
+    wanted = patching.resolved((*profile.patches, *patches), engine)
     return Plan(
         argv=tuple(argv),
         env=whole,

@@ -11,8 +11,10 @@ from types import ModuleType
 import pytest
 
 from collectors.errors import SpecwatchError
+from launch.config import Profile
 from launch.patches import PATCHES
-from launch.patches.environment import FOLDER, PLUGIN, additions, check
+from launch.patches.environment import FOLDER, PLUGIN, additions, resolved
+from launch.plan import make
 
 
 @pytest.fixture
@@ -193,7 +195,32 @@ class TestEnvironment:
     @pytest.mark.parametrize("wanted", ["eagle4", "nowhere.py", "eagle3.nothing-like-it", "a b.c"])
     def test_unknown_patches_are_refused(self, wanted: str) -> None:
         with pytest.raises(SpecwatchError):
-            check([wanted])
+            resolved([wanted])
+
+    def test_a_file_is_named_as_the_servers_processes_will_name_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else its lines would be taken for another patch's, and it for one that never ran."""
+        (tmp_path / "mine.py").touch()
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        whole = str(tmp_path / "mine.py")
+        assert resolved(["mine.py", "./mine.py", "~/mine.py", whole, "eagle3"]) == (whole, "eagle3")
+        vllm = tmp_path / "vllm"
+        vllm.touch(0o755)
+        plan = make([str(vllm), "serve", "m"], {}, profile=Profile(patches=("mine.py",)), patches=["eagle3"])
+        assert plan.patches == (whole, "eagle3")
+
+    def test_a_path_that_the_list_would_break_at_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "a:b").mkdir()
+        (tmp_path / "a:b/mine.py").touch()
+        with pytest.raises(SpecwatchError, match="holds a :"):
+            resolved([str(tmp_path / "a:b/mine.py")])
+
+    def test_sglang_has_none(self) -> None:
+        with pytest.raises(SpecwatchError, match="SGLang"):
+            resolved(["eagle3"], "sglang")
+        assert resolved([], "sglang") == ()
 
     def test_every_part_is_known_to_the_plug_in(self, plugin: ModuleType) -> None:
         assert {part for patch in PATCHES for part in patch.parts} == set(plugin.PATCHES)

@@ -12,23 +12,37 @@ PLUGIN = "specwatch_vllm_patches"
 FOLDER = Path(__file__).parent / "plugin"
 
 
-def check(patches: Sequence[str]) -> None:
-    """Each is an id of ours, a part of one, a .py file, or a dotted module name. Raises SpecwatchError."""
-    ours = {name for patch in PATCHES for name in (patch.id, *patch.parts)}
-    for wanted in patches:
-        if wanted in ours:
-            continue
-        if wanted.endswith(".py"):
-            if not Path(wanted).is_file():
-                raise SpecwatchError(
-                    f"there is no patch file {wanted}", "name a .py file with a function patch()"
-                )
-        elif "." not in wanted or not all(part.isidentifier() for part in wanted.split(".")):
+def resolved(patches: Sequence[str], engine: str | None = None) -> tuple[str, ...]:
+    """As the server's processes will name them: an id of ours, a part of one, a file's whole path, a dotted module.
+
+    Raises SpecwatchError for what is none of these.
+    """
+    if patches and engine == "sglang":
+        raise SpecwatchError("patches are for vLLM, this command starts SGLang", "launch it without --patch")
+    return tuple(dict.fromkeys(map(_resolved, patches)))
+
+
+def _resolved(wanted: str) -> str:
+    if wanted in {name for patch in PATCHES for name in (patch.id, *patch.parts)}:
+        return wanted
+    if wanted.endswith(".py"):
+        path = Path(wanted).expanduser().absolute()
+        if not path.is_file():
             raise SpecwatchError(
-                f"there is no patch `{wanted}`",
-                f"`specwatch patches` lists them ({', '.join(p.id for p in PATCHES)}); "
-                "your own: a .py file or a dotted module",
+                f"there is no patch file {wanted}", "name a .py file with a function patch()"
             )
+        if os.pathsep in str(path):
+            raise SpecwatchError(
+                f"the path of the patch {path} holds a {os.pathsep}", "give it another place"
+            )
+        return str(path)
+    if "." in wanted and all(part.isidentifier() for part in wanted.split(".")):
+        return wanted
+    raise SpecwatchError(
+        f"there is no patch `{wanted}`",
+        f"`specwatch patches` lists them ({', '.join(p.id for p in PATCHES)}); "
+        "your own: a .py file or a dotted module",
+    )
 
 
 def additions(
@@ -46,8 +60,7 @@ def additions(
     """
     if not patches:
         return {}
-    check(patches)
-    wanted = [str(Path(p).absolute()) if p.endswith(".py") else p for p in patches]
+    wanted = resolved(patches)
     added = {
         "SPECWATCH_PATCHES": os.pathsep.join(wanted),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(FOLDER), env.get("PYTHONPATH", "")])),
