@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import ExitCode
-from collectors.reading.events import Exit, Health, Log, RunFacts, Tick
+from collectors.reading.events import AnyEvent, Exit, Health, HostSample, Log, Proc, RunFacts, Tick
 from collectors.record import wire
 from collectors.record.folder import RunFolder, hold
 from collectors.record.follow import Follower
@@ -153,3 +153,33 @@ def test_a_recorder_that_is_stopped_proves_nothing(state: Path, monkeypatch: pyt
     monkeypatch.setattr(wait, "GONE_S", 0.2)
     assert wait._until(run, None, False, lambda *_: None) == ExitCode.RECORDER_GONE
     os.close(lock)
+
+
+def test_a_stall_ends_the_wait_only_when_told(state: Path) -> None:
+    """A worker that used no CPU and read nothing for 70 s, its bar at 4 of 64."""
+    folder = make_run(state / "runs", "r", boottime0=time.clock_gettime(time.CLOCK_BOOTTIME) - 120.0)
+    banner = b"(APIServer pid=1) INFO 12-01 03:25:00 [startup.py:40] vLLM server version 0.32.0, serving model m/K\n"
+    begun = (
+        b"(Worker_TP0 pid=10) INFO 12-01 03:25:30 [gpu_model_runner.py:4125] Starting to load model m/K...\n"
+    )
+    events: list[AnyEvent] = []
+    with folder.server_log.open("wb") as log:
+        for t, said in [(1.0, banner), (30.0, begun), *((30.0 + 5 * n, shard(n)) for n in range(5))]:
+            events.append(Log(t=t, offset=log.tell(), data=said))
+            log.write(said)
+            used = Proc(title="VLLM::Worker_TP0", state="S", rss_mib=3000, cpu_s=t, rchar=int(t) << 30)
+            events.append(HostSample(t=t, procs={10: used}))
+    write_record(folder, [*events, *(Tick(t=float(second)) for second in range(51, 121))])
+    lock = hold(folder.recorder_lock)
+    assert lock is not None
+    run = Follower(folder)
+    assert wait._until(run, None, True, lambda *_: None) == ExitCode.STALLED
+    assert wait._until(Follower(folder), time.monotonic() + 0.5, False, lambda *_: None) == ExitCode.TIMED_OUT
+    os.close(lock)
+
+
+def shard(done: int) -> bytes:
+    return (
+        f"Loading safetensors checkpoint shards: {done * 100 // 64:3d}% Completed | {done}/64 "
+        f"[00:{5 * done:02d}<?, ?it/s]\n"
+    ).encode()
