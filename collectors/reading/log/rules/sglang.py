@@ -30,13 +30,10 @@ def _args(state: LogState, line: Line, match: object) -> LogState:
 
 
 def _load_begin(state: LogState, line: Line, match: object) -> LogState:
-    """The second time it is the drafter's: every rank says so, but a rank says it once a model. Where the arguments
-    name no speculation it is a late rank's."""
-    if not phases.at_least(state, "post"):
-        return phases.enter(state, "weights", line)
-    if state.begun and state.speculative is None:
-        return state
-    return phases.enter(structs.replace(state, drafting=True), "drafter", line)
+    """The second time it is the drafter's: every rank says so, but a rank says it once a model."""
+    if phases.at_least(state, "post"):
+        return phases.enter(structs.replace(state, drafting=True), "drafter", line)
+    return phases.enter(state, "weights", line)
 
 
 def _load_end(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
