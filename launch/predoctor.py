@@ -1,6 +1,7 @@
 """doctor before a launch: when the command line names a target and an EAGLE-3 drafter that lie on disk."""
 
 import contextlib
+import re
 from typing import Any
 
 import msgspec
@@ -32,17 +33,25 @@ def diagnose(plan: Plan, site: Site) -> Diagnosis | None:
     return examine(pair)
 
 
+_DOTTED = ("method", "num_speculative_tokens", "draft_tensor_parallel_size")
+
+
 def _speculation(plan: Plan) -> dict[str, Any]:
-    """--speculative-config as an object; SGLang's flags by vLLM's names."""
+    """--speculative-config as an object, its dotted keys, and SGLang's flags, by vLLM's names."""
     said: dict[str, Any] = {}
     with contextlib.suppress(msgspec.MsgspecError):
         said = msgspec.json.decode(
             words.value(plan.argv, "--speculative-config", "-sc") or "{}", type=dict[str, Any]
         )
-    if (algorithm := words.value(plan.argv, "--speculative-algorithm")) is not None:
-        said["method"] = algorithm
-    if (steps := words.value(plan.argv, "--speculative-num-steps")) is not None and steps.isdecimal():
-        said["num_speculative_tokens"] = int(steps)
+    flags = {
+        key: (f"--speculative-config.{key.replace('_', '-')}", f"-sc.{key.replace('_', '-')}")
+        for key in _DOTTED
+    }
+    flags["method"] += ("--speculative-algorithm",)
+    flags["num_speculative_tokens"] += ("--speculative-num-steps",)
+    for key, names in flags.items():
+        if (given := words.value(plan.argv, *names)) is not None:
+            said[key] = int(given) if re.fullmatch(r"\d{1,9}", given) else given
     return said
 
 
@@ -50,19 +59,27 @@ def _options(plan: Plan, spec: dict[str, Any]) -> Options:
     engine = plan.engine or "vllm"
     version = version_tuple(plan.version) or NEWEST[engine]
     cpu = "cpu" in (plan.version or "")
-    length = words.value(plan.argv, "--max-model-len", "--context-length") or ""
     return Options(
         engine=engine,
         version=version,
         runner="v1" if cpu or version < (0, 30) else "v2",
-        tp=max(1, int(words.number(plan.argv, 1, "--tensor-parallel-size", "-tp", "--tp-size", "--tp"))),
+        tp=_length(words.value(plan.argv, "--tensor-parallel-size", "-tp", "--tp-size", "--tp")) or 1,
         draft_tp=_whole(spec.get("draft_tensor_parallel_size")),
         k=_whole(spec.get("num_speculative_tokens")),
-        max_model_len=int(length) if length.isdecimal() and int(length) else None,
+        max_model_len=_length(words.value(plan.argv, "--max-model-len", "--context-length")),
         method="eagle3" if spec.get("method") else None,
         dtype=words.value(plan.argv, "--dtype"),
         patches=plan.patches,
     )
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+
+
+def _length(said: str | None) -> int | None:
+    """vLLM takes `128k` (thousands) and `128K` (1024s) too; `auto` and -1 leave it to the model."""
+    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([kmgKMG]?)", said or "")
+    return int(float(found[1]) * _UNITS[found[2]]) or None if found else None
 
 
 def _whole(value: Any) -> int | None:

@@ -92,10 +92,12 @@ def _doctor(plan: Plan, site: preflight.Site, ask: Ask | None) -> tuple[str, ...
     for finding in errors if ask else errors[1:]:  # the first one is the error that ends the launch
         output.say(f"error: {predoctor.sentence(finding)}")
         output.say(f"hint: {finding.fix}")
-    if errors and not (ask and ask("launch it all the same?")):
+    if errors and ask is None:
         raise SpecwatchError(
             predoctor.sentence(errors[0]), f"{errors[0].fix}; --no-doctor launches it unchecked"
         )
+    if errors and ask is not None and not ask("launch it all the same?"):
+        raise SpecwatchError("nothing was launched", "`specwatch doctor` says more of the pair")
     return tuple(predoctor.sentence(finding) for finding in diagnosis.findings if finding.severity != "info")
 
 
