@@ -33,23 +33,22 @@ def diagnose(plan: Plan, site: Site) -> Diagnosis | None:
     return examine(pair)
 
 
-_DOTTED = ("method", "num_speculative_tokens", "draft_tensor_parallel_size")
+# vLLM's name -> the flags that say it, vLLM's dotted keys and SGLang's own.
+_FLAGS = {
+    "method": ("--speculative-config.method", "--speculative-algorithm"),
+    "num_speculative_tokens": ("--speculative-config.num-speculative-tokens", "--speculative-num-steps"),
+    "draft_tensor_parallel_size": ("--speculative-config.draft-tensor-parallel-size",),
+}
 
 
 def _speculation(plan: Plan) -> dict[str, Any]:
-    """--speculative-config as an object, its dotted keys, and SGLang's flags, by vLLM's names."""
+    """What the command line says of speculation, as --speculative-config says it."""
     said: dict[str, Any] = {}
     with contextlib.suppress(msgspec.MsgspecError):
         said = msgspec.json.decode(
             words.value(plan.argv, "--speculative-config", "-sc") or "{}", type=dict[str, Any]
         )
-    flags = {
-        key: (f"--speculative-config.{key.replace('_', '-')}", f"-sc.{key.replace('_', '-')}")
-        for key in _DOTTED
-    }
-    flags["method"] += ("--speculative-algorithm",)
-    flags["num_speculative_tokens"] += ("--speculative-num-steps",)
-    for key, names in flags.items():
+    for key, names in _FLAGS.items():
         if (given := words.value(plan.argv, *names)) is not None:
             said[key] = int(given) if re.fullmatch(r"\d{1,9}", given) else given
     return said
