@@ -63,6 +63,27 @@ def test_a_shared_embedding_needs_the_targets_width(tmp_path: Path) -> None:
     assert "embed-dim" in {f.id for f in diagnose(made).findings}
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "known"),
+    [
+        ("LlamaForCausalLM", (0, 16, 0), True),  # yuhuili/EAGLE3-LLaMA3.1-Instruct-8B
+        ("Qwen3ForCausalLM", (0, 16, 0), False),
+        ("Qwen3ForCausalLM", (0, 32, 0), True),
+        ("DeepseekV3ForCausalLM", (0, 17, 1), False),
+        ("DeepseekV3ForCausalLM", (0, 18, 0), True),
+        ("MambaForCausalLM", (0, 32, 0), False),
+        ("", (0, 32, 0), False),
+    ],
+)
+def test_a_plain_architecture_is_known_by_what_vllm_makes_of_it(
+    tmp_path: Path, name: str, version: tuple[int, ...], known: bool
+) -> None:
+    made = healthy(tmp_path)
+    made.drafter_config["architectures"] = [name]
+    made.save()
+    assert ("arch-known" in diagnose(made, version=version, runner="v1").passed) == known
+
+
 def test_no_d2t_is_right_where_t2d_marks_the_first_ids(tmp_path: Path) -> None:
     """As all zeros are: vLLM 0.32 serves both at full acceptance (tests/engine/test_sick_pairs.py)."""
     made = healthy(tmp_path)

@@ -42,7 +42,9 @@ def _on_vllm(pair: Pair) -> tuple[int, ...]:
 def architecture(pair: Pair) -> list[Trouble]:
     version = _on_vllm(pair)
     name = pair.architecture
-    since = ARCHITECTURES.get(name)
+    # vLLM puts `Eagle3` before a plain name (transformers_utils/configs/eagle.py): most published drafters say
+    # `LlamaForCausalLM`.
+    since = ARCHITECTURES.get(name) or ARCHITECTURES.get(f"Eagle3{name}")
     if "transformer_layer_config" in pair.drafter.config and since == (0, 8):
         since = (0, 10, 1)  # the speculators format
     if since is not None and version >= since:
