@@ -148,7 +148,8 @@ class Server:
     def clear(self) -> None:
         """Nothing of the run is left after this, whatever the test did."""
         if self.id:
-            self.specwatch("stop", self.id, "--kill")
+            # A server that is dying may wait for good after a SIGTERM (0.16, 0.32): the default would cost a minute.
+            self.specwatch("stop", self.id, "--kill", "--timeout", "15")
             for pid in self.processes():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
