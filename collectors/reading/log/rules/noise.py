@@ -3,6 +3,8 @@
 Everything muted is counted by rule and can be seen (`logs --all`).
 """
 
+from collectors.reading.log.rules.noise_libraries import LIBRARY_NOISE
+from collectors.reading.log.rules.noise_sglang import SGLANG_NOISE
 from collectors.reading.log.rules.rule import Noise
 
 ENGINE_NOISE = (
@@ -108,10 +110,6 @@ ENGINE_NOISE = (
           ("INFO 04-24 08:27:56 [model_runner.py:1456] Capturing cudagraphs for decoding. This may lead to unexpected",)),
     Noise("gguf-quant", "GGUF quant type", r"^Non-standard GGUF quant type", "Named after its maker's recipe.",
           ("(EngineCore pid=2639990) WARNING 04-11 18:49:25 [gguf_utils.py:60] Non-standard GGUF quant type 'UD-IQ2_XXS'",)),
-    Noise("sglang-child-signal", "crashed with exit code -15", r"crashed with exit code -15", "The stop's own signal, not a crash.",
-          ("[2026-08-02 00:17:43] Subprocess detokenizer (pid=31379) crashed with exit code -15. Triggering SIGQUIT",)),
-    Noise("sglang-import", "Ignore import error when loading", r"^Ignore import error when loading", "A model that is not served.",
-          ("[2025-01-07 20:16:02] Ignore import error when loading sglang.srt.models.x",)),
     Noise("gloo", "[Gloo]", r"\[Gloo\] Rank \d+ is connected to", "Dozens at every start.",
           ("[Gloo] Rank 0 is connected to 0 peer ranks. Expected number of connected peer ranks is : 0",)),
     Noise("torch-dtype", "torch_dtype", r"`?torch_dtype`? is deprecated", "Transformers' renaming.",
@@ -145,28 +143,54 @@ ENGINE_NOISE = (
     Noise("triton-missing", "Triton", r"^Triton (?:is not installed|not available)|requires Triton; using the V1|Triton not available",
           "CPUs and old GPUs do without.",
           ("(APIServer pid=11516) WARNING 12-01 03:32:12 [cpu.py:224] Triton is not installed. triton-cpu is expected",)),
+    Noise("kv-layout", "Defaulting to NHD", r"^Unable to detect current VLLM config", "The default is taken.",
+          ("(Worker_TP0 pid=1) WARNING 03-02 10:00:00 [utils.py:101] Unable to detect current VLLM config. Defaulting to NHD kv",)),
+    Noise("pin-memory", "pin_memory=False", r"^Using 'pin_memory=False'", "WSL cannot pin memory: slower copies.",
+          ("WARNING 03-02 10:00:00 [interface.py:303] Using 'pin_memory=False' as WSL is detected. This may slow down",)),
+    Noise("casting", "casting torch.", r"^(?:Down|Up)casting torch\.\w+ to torch\.", "The dtype that was asked for.",
+          ("(APIServer pid=1) INFO 11-18 12:00:49 [model.py:1968] Downcasting torch.float32 to torch.float16.",)),
+    Noise("casting-half", "Casting torch.", r"^Casting torch\.\w+ to torch\.", "The dtype that was asked for.",
+          ("(APIServer pid=1) WARNING 03-02 10:00:00 [model.py:1977] Casting torch.bfloat16 to torch.float16.",)),
+    Noise("symm-mem", "SymmMemCommunicator", r"^SymmMemCommunicator: ", "An optional way of adding up between GPUs.",
+          ("(EngineCore_DP0 pid=1) WARNING 03-02 10:00:00 [symm_mem.py:67] SymmMemCommunicator: Device capability 12.0 not",)),
+    Noise("fp8-config", "default W8A8", r"^Using default W8A8 Block FP8 kernel config", "No tuned kernel for this GPU: works, maybe slower.",
+          ("(Worker_TP0 pid=1) WARNING 03-02 10:00:00 [fp8_utils.py:579] Using default W8A8 Block FP8 kernel config. Perf",)),
+    Noise("spec-tokens", "max_num_scheduled_tokens is set", r"^max_num_scheduled_tokens is set to \d+", "Room for the drafts.",
+          ("(APIServer pid=1) WARNING 05-07 02:15:46 [vllm.py:1406] max_num_scheduled_tokens is set to 8188 based on x",)),
+    Noise("spec-sampling", "won't work with speculative", r"^min_p\b.{0,60} won't work with speculative decoding", "Parameters of requests.",
+          ("(Worker pid=448) WARNING 08-14 14:02:53 [__init__.py:205] min_p and logit_bias parameters won't work with speculative decoding",)),
+    Noise("swap-space", "too large swap space", r"^Possibly too large swap space", "Host memory that only swapping uses.",
+          ("WARNING 03-02 10:00:00 [cache.py:222] Possibly too large swap space. 16.00 GiB out of the 31.00 GiB total",)),
+    Noise("spawn", "multiprocessing start method", r"^We must use the `spawn` multiprocessing start method", "As it should be.",
+          ("WARNING 03-02 10:00:00 [__init__.py:2845] We must use the `spawn` multiprocessing start method. Overriding",)),
+    Noise("local-repo-id", "Error retrieving safetensors", r"^Error retrieving (?:safetensors|file list): Repo id must be in the form",
+          "An ERROR, but only says that the model is a local folder.",
+          ("ERROR 05-20 10:00:00 [config.py:130] Error retrieving safetensors: Repo id must be in the form 'repo_name'",)),
+    Noise("ulimit", "Found ulimit of", r"^Found ulimit of \d+", "The words OSError in it are advice.",
+          ("(APIServer pid=1) WARNING 03-02 10:00:00 [launcher.py:28] Found ulimit of 1024 and failed to automatically increase",)),
+    Noise("gpu-mix", "Detected different devices", r"^Detected different devices in the system", "Names the order of GPUs of several kinds.",
+          ("WARNING 03-02 10:00:00 [cuda.py:690] Detected different devices in the system: A, B. Please make sure to set",)),
+    Noise("slow-tokenizer", "slow tokenizer", r"^Using a slow tokenizer", "Slower, not wrong.",
+          ("WARNING 03-02 10:00:00 [tokenizer.py:295] Using a slow tokenizer. This might cause a significant slowdown.",)),
+    Noise("graph-keys", "dispatching keys", r"^cudagraph dispatching keys are not initialized", "Said while it profiles.",
+          ("(EngineCore_DP0 pid=1) WARNING 03-02 10:00:00 [cudagraph_dispatcher.py:106] cudagraph dispatching keys are not initialized",)),
+    Noise("mamba-prefix", "Prefix caching in Mamba", r"^Prefix caching in Mamba cache", "Says that it is experimental.",
+          ("(APIServer pid=1) WARNING 01-01 10:00:00 [config.py:1] Prefix caching in Mamba cache 'align' mode is currently enabled.",)),
+    Noise("unknown-variable", "Unknown vLLM environment variable", r"^Unknown vLLM environment variable", "A variable that it does not read.",
+          ("(APIServer pid=1) WARNING 05-05 10:00:00 [envs.py:1] Unknown vLLM environment variable detected: VLLM_MODEL",)),
+    Noise("positional-model", "as a positional argument", r"^With `vllm serve`, you should provide the model as a positional", "A way of writing.",
+          ("(APIServer pid=1) WARNING 05-05 10:00:00 [argparse_utils.py:195] With `vllm serve`, you should provide the model as "
+           "a positional argument",)),
+    Noise("ignored-fields", "present in the request but ignored", r"^The following fields were present in the request but ignored", "A client's extra fields.",
+          ("(APIServer pid=1) WARNING 05-05 10:00:00 [protocol.py:112] The following fields were present in the request but ignored: x",)),
+    Noise("op-absent", "not present in model, enabling", r"^Op '\w+' not present in model", "Has no effect.",
+          ("(EngineCore_DP0 pid=1) WARNING 05-05 10:00:00 [compilation.py:1] Op 'quant_fp8' not present in model, enabling with x",)),
+    Noise("vllm-c", "Failed to import from vllm._", r"^Failed to import from vllm\._\w+ with", "Optional kernels; a build without any fails elsewhere.",
+          ("WARNING 03-02 10:00:00 [_custom_ops.py:22] Failed to import from vllm._C_stable with ImportError('x')",)),
     Noise("eager-note", "Enforce eager set", r"^Enforce eager set", "As asked for.",
           ("(Worker pid=1) WARNING 12-01 03:32:52 [vllm.py:1703] Enforce eager set, disabling torch.compile, CUDAGraphs",)),
     Noise("inductor-note", "Inductor compilation was", r"^Inductor compilation was disabled", "As asked for.",
           ("(Worker pid=1) WARNING 12-01 03:32:52 [vllm.py:1727] Inductor compilation was disabled by user settings, x",)),
 )  # fmt: skip
 
-PYTHON_NOISE = (
-    Noise("python-warning", "Warning: ", r"^(?:<[^>]{1,80}>|/?[\w./@+-]{1,300}):\d+: \w{0,40}Warning: ",
-          "Python's warnings module: notes between library authors.",
-          ("(Worker pid=1947) <frozen importlib._bootstrap_external>:1301: FutureWarning: The cuda.cudart module is deprecated",
-           "/x/torch/cuda/__init__.py:63: FutureWarning: The pynvml package is deprecated.")),
-    Noise("future-warning", "FutureWarning", r"FutureWarning", "Tells authors of libraries what will change.",
-          ("FutureWarning: The pynvml package is deprecated. Please install nvidia-ml-py instead.",)),
-    Noise("deprecation", "eprecat", r"DeprecationWarning|^\W{0,3}[\w.\[\] `']{1,80} is deprecated|has been deprecated"
-          r"|is deprecated and will be removed",
-          "Tells authors what will go.", ("DeprecationWarning: max_tokens is deprecated in favor of max_completion_tokens",)),
-    Noise("user-warning", "UserWarning: ", r"UserWarning: ", "Notes of libraries.",
-          ("UserWarning: The given NumPy array is not writable, and PyTorch does not support non-writable tensors.",)),
-    Noise("pynvml-source", "import pynvml", r"^\s*import pynvml", "The source line under a FutureWarning.",
-          ("  import pynvml  # type: ignore[import]",)),
-    Noise("torch-c-warning", "] Warning: ", r"^(?:\[rank\d+\]:)?\[W\d{3,4} [\d:.]+ \S+\] ", "PyTorch's C++ side; failures are [E.",
-          ("[W1201 03:32:51.645272964 utils.cpp:68] Warning: NUMA binding: Using MEMBIND policy",)),
-)  # fmt: skip
-
-NOISE = ENGINE_NOISE + PYTHON_NOISE
+NOISE = ENGINE_NOISE + SGLANG_NOISE + LIBRARY_NOISE

@@ -1,0 +1,38 @@
+"""What SGLang prints at every start, and an expert does not look at."""
+
+from collectors.reading.log.rules.rule import Noise
+
+SGLANG_NOISE = (
+    Noise("sglang-import", "Ignore import error when loading", r"^Ignore import error when loading", "A model that is not served.",
+          ("[2025-01-07 20:16:02] Ignore import error when loading sglang.srt.models.x",)),
+    Noise("sglang-child-signal", "crashed with exit code -15", r"crashed with exit code -15", "The stop's own signal, not a crash.",
+          ("[2026-08-02 00:17:43] Subprocess detokenizer (pid=31379) crashed with exit code -15. Triggering SIGQUIT",)),
+    Noise("sglang-chosen", "ackend", r"^(?:MOE_RUNNER_BACKEND is not initialized|(?:Multimodal )?[aA]ttention backend not (?:set|explicitly specified))",
+          "A backend is chosen for this GPU.",
+          ("[2025-04-05 03:20:13 TP0] MOE_RUNNER_BACKEND is not initialized, the backend will be automatically selected",
+           "[2025-05-02 16:13:41] Attention backend not set. Use flashinfer backend by default.",
+           "[2026-02-26 16:31:00 TP6] Multimodal attention backend not set. Use aiter_attn.")),
+    Noise("sglang-adjusted", "utomatically", r"^Automatically (?:reduce|turn|adjust|set|disable)", "An argument that follows from others.",
+          ("[2025-03-07 23:50:27 TP0] Automatically reduce --mem-fraction-static to 0.760 because this is a multimodal model.",)),
+    Noise("sglang-kernel-config", "default MoE kernel config", r"^Using default MoE kernel config", "No tuned kernel for this GPU: works, maybe slower.",
+          ("[2026-02-26 16:31:00 TP6] Using default MoE kernel config. Performance might be sub-optimal! Config file not found",)),
+    Noise("mlir-order", "operation scheduled before", r"operation scheduled before its operands", "Triton's compiler, and SGLang says itself to ignore it.",
+          ('loc("/x/lightning_attn.py":100): error: operation scheduled before its operands',
+           "[2026-02-26 16:31:00 TP6] The following error message 'operation scheduled before its operands' can be ignored.")),
+    Noise("no-index", "No model.safetensors.index.json", r"^No model\.safetensors\.index\.json found in remote", "The model is one file.",
+          ("[2026-02-26 16:31:00] No model.safetensors.index.json found in remote.",)),
+    Noise("parameter-elsewhere", "not found in params_dict", r"^Parameter \S{1,200} not found in params_dict", "Another pipeline stage has it, or it is not used.",
+          ("[2026-02-26 16:31:00 TP0] Parameter model.norm.weight not found in params_dict",)),
+    Noise("flashinfer-jit", "Prebuilt kernels not found", r"Prebuilt kernels not found, using JIT", "Kernels are compiled at first use.",
+          ("2025-05-02 16:14:33,560 - INFO - flashinfer.jit: Prebuilt kernels not found, using JIT backend",)),
+    Noise("no-bfloat16", "lack of bfloat16", r"^Compute capability below sm\d+\. Use float16", "Old GPUs have no bfloat16.",
+          ("[2025-02-12 02:56:48 TP0] Compute capability below sm80. Use float16 due to lack of bfloat16 support.",)),
+    Noise("deepgemm-scales", "scale_fmt of checkpoint", r"^DeepGEMM is enabled but the scale_fmt", "Said of every checkpoint with other scales.",
+          ("[2026-02-26 16:31:00 TP0] DeepGEMM is enabled but the scale_fmt of checkpoint is not ue8m0. This might cause",)),
+    Noise("deepgemm-nvcc", "for the best DeepGEMM", r"^Warning: please use at least NVCC", "A hint on speed.",
+          ("Warning: please use at least NVCC 12.9 for the best DeepGEMM performance",)),
+    Noise("package-walk", "during package walk", r"^Unexpected error during package walk", "An optional module of a library.",
+          ("[2026-02-26 16:31:00] Unexpected error during package walk: cutlass.cute.experimental",)),
+    Noise("sglang-transfer-slow", "KV Cache transfer done signal", r"^Some requests fail to receive KV Cache transfer done", "Requests are answered with an error; the server lives.",
+          ("[2025-10-15 11:03:35 DP6 TP6] Some requests fail to receive KV Cache transfer done signal after bootstrapping.",)),
+)  # fmt: skip
