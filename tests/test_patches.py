@@ -11,6 +11,9 @@ from types import ModuleType
 import pytest
 
 from collectors.errors import SpecwatchError
+from collectors.reading.events import Log
+from collectors.reading.report import report
+from collectors.reading.state import State, step
 from launch.config import Profile
 from launch.patches import PATCHES
 from launch.patches.environment import FOLDER, PLUGIN, additions, resolved
@@ -154,6 +157,49 @@ def test_a_users_own_patch_gets_the_same_treatment(tmp_path: Path) -> None:
     assert lines[1]["error"] == "RuntimeError: no"
 
 
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("return None", "applied"),
+        ("return 'already', {'pid': 7, 'patch': 'x', 'status': 'y', 'what': {1, 2}}", "applied already"),
+        ("return 'native', {3: 4, (5,): 6}", "native"),
+        ("return 'done'", "failed"),
+        ("return True", "failed"),
+        ("return 'applied', None", "failed"),
+        ("return 'applied', {}, 1", "failed"),
+        ("raise SystemExit(3)", "failed"),
+        ("import sys; sys.exit('no')", "failed"),
+        ("return 'native', {'long': 'x' * 100000}", "native"),
+        ("raise RuntimeError('\\ud800é\\n')", "failed"),
+    ],
+)
+def test_whatever_a_users_patch_does_one_line_tells_and_the_server_lives(
+    tmp_path: Path, body: str, status: str
+) -> None:
+    """And the log's reader understands that line."""
+    own = tmp_path / "é patch.py"
+    own.write_text(f"def patch():\n    {body}\n")
+    script = f"import {PLUGIN}\n{PLUGIN}.register()\nprint('lives')"
+    env = {**os.environ, "PYTHONPATH": f"{FOLDER}{os.pathsep}{tmp_path}", "SPECWATCH_PATCHES": str(own)}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"lives\n")
+    assert done.stderr.count(b"\n") == 1
+    assert len(done.stderr) < 4096
+    state = step(State(), Log(t=0.0, offset=0, data=done.stderr))
+    assert {name: [*counted] for name, counted in report(state).patches.items()} == {
+        str(own): [status.split()[-1]]
+    }
+
+
+def test_a_closed_stderr_ends_no_server(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("def patch(): pass\n")
+    script = f"import os; os.close(2)\nimport {PLUGIN}\n{PLUGIN}.register()\nprint('lives')"
+    env = {**os.environ, "PYTHONPATH": str(FOLDER), "SPECWATCH_PATCHES": str(own)}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, timeout=60)
+    assert done.stdout == b"lives\n"
+
+
 def test_the_folder_on_pythonpath_holds_one_package_and_its_metadata() -> None:
     names = {p.name for p in FOLDER.iterdir() if p.name != "__pycache__"}
     assert names == {PLUGIN, f"{PLUGIN}-1.0.dist-info"}
@@ -211,11 +257,12 @@ class TestEnvironment:
         plan = make([str(vllm), "serve", "m"], {}, profile=Profile(patches=("mine.py",)), patches=["eagle3"])
         assert plan.patches == (whole, "eagle3")
 
-    def test_a_path_that_the_list_would_break_at_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "a:b").mkdir()
-        (tmp_path / "a:b/mine.py").touch()
-        with pytest.raises(SpecwatchError, match="holds a :"):
-            resolved([str(tmp_path / "a:b/mine.py")])
+    @pytest.mark.parametrize("name", ["a:b", 'a"b', "a\\b", "a\nb", "x" * 200])
+    def test_a_path_that_no_line_could_tell_is_refused(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").touch()
+        with pytest.raises(SpecwatchError, match="too long, or holds"):
+            resolved([str(tmp_path / name / "mine.py")])
 
     def test_sglang_has_none(self) -> None:
         with pytest.raises(SpecwatchError, match="SGLang"):

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from launch.patches import PATCHES
 
 PLUGIN = "specwatch_vllm_patches"
 FOLDER = Path(__file__).parent / "plugin"
+
+
+# What SPECWATCH_PATCHES can list and a line of the log can tell (collectors/reading/log/rules/vllm_start.py).
+_TELLABLE = re.compile(r'[^":\\\x00-\x1f]{1,200}')
 
 
 def resolved(patches: Sequence[str], engine: str | None = None) -> tuple[str, ...]:
@@ -31,9 +36,10 @@ def _resolved(wanted: str) -> str:
             raise SpecwatchError(
                 f"there is no patch file {wanted}", "name a .py file with a function patch()"
             )
-        if os.pathsep in str(path):
+        if not _TELLABLE.fullmatch(str(path)):
             raise SpecwatchError(
-                f"the path of the patch {path} holds a {os.pathsep}", "give it another place"
+                f"the path of the patch {path} is too long, or holds a colon, a quote or a backslash",
+                "the list of patches and the log's lines could not carry it: give it another place",
             )
         return str(path)
     if "." in wanted and all(part.isidentifier() for part in wanted.split(".")):

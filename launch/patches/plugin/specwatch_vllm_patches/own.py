@@ -1,6 +1,6 @@
 """A user's own patch: a module (by dotted name) or a file (by path) with a function `patch()`.
 
-`patch()` returns a status ("applied", "native", …), a (status, details) pair, or None, which counts as "applied".
+`patch()` returns a status (`running.STATUSES`), a (status, details) pair, or None, which counts as "applied".
 """
 
 import importlib
@@ -17,7 +17,7 @@ def apply(wanted):
     said = patch()
     if isinstance(said, tuple):
         return said
-    return said or "applied", {}
+    return "applied" if said is None else said, {}
 
 
 def _load(wanted):

@@ -1,5 +1,6 @@
 """Running one patch: guarded, reported in one line, now or when its module is imported."""
 
+import contextlib
 import importlib.abc
 import importlib.util
 import json
@@ -13,18 +14,28 @@ MARK = "_specwatch_patched"
 # skipped: code of an unknown shape, not touched     failed: an exception, its text given
 
 
-def report(name, status, **more):
-    line = dict(patch=name, status=status, pid=os.getpid(), **more)
-    os.write(2, (TAG + json.dumps(line) + "\n").encode())  # one write: never torn between processes
+STATUSES = ("native", "applied", "already", "armed", "absent", "skipped", "failed")
+
+
+def report(name, status, more=None):
+    line = {"patch": name, "status": status, "pid": os.getpid()}
+    line.update((key, value) for key, value in (more or {}).items() if key not in line)
+    text = json.dumps(line, ensure_ascii=False, default=str, skipkeys=True)
+    # One write of at most PIPE_BUF bytes is never torn between processes.
+    raw = (TAG + text).encode("utf-8", "backslashreplace")[:4000] + b"\n"
+    with contextlib.suppress(OSError):  # nobody reads what the server says: no reason to end it
+        os.write(2, raw)
 
 
 def run(name, patch, *args):
     """No exception may leave a plugin: it would kill the server's process."""
     try:
         status, more = patch(*args)
-    except Exception as error:
-        status, more = "failed", {"error": f"{type(error).__name__}: {error}"[:500]}
-    report(name, status, **more)
+        if status not in STATUSES:
+            raise ValueError(f"patch() says {status!r:.100}: none of {', '.join(STATUSES)}")
+        report(name, status, dict(more))
+    except (Exception, SystemExit) as error:
+        report(name, "failed", {"error": f"{type(error).__name__}: {error}"[:500]})
 
 
 _waiting = {}  # module name -> [(patch name, function)]
@@ -39,7 +50,7 @@ def when_imported(name, module, patch):
         _waiting.setdefault(module, []).append((name, patch))
         report(name, "armed")
     else:
-        report(name, "absent", module=module)
+        report(name, "absent", {"module": module})
 
 
 def _exists(module):
