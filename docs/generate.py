@@ -35,6 +35,7 @@ FACTS = {
     "health": "Health",
     "request": "Request",
     "source": "Source",
+    "broken_files": "BrokenFiles",
     "tick": "Tick",
     "reaped": "Reaped",
     "exit": "Exit",

@@ -45,4 +45,4 @@ def test_every_command_of_the_table_is_in_the_readme() -> None:
 
     readme = (ROOT / "README.md").read_text()
     missing = [row.name for row in COMMANDS if not row.hidden and f"`{row.name}" not in readme]
-    assert not missing
+    assert not missing, "README.md's table of commands lacks them"

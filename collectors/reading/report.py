@@ -1,4 +1,4 @@
-"""State -> the public reading: what `explain`, `status`, `wait` and hooks print (docs/explain-schema.md)."""
+"""State -> the public reading: what `explain`, `status`, `wait` and hooks print (docs/json.md)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,12 +38,12 @@ class Report(Struct, frozen=True, kw_only=True):
     ready_line: str | None = None
     """the line that proves it"""
     progress: dict[str, Any] | None = None
-    """the last bar of the running phase: `{"label", "done", "total", "eta_s"}`; a finished one stays until
-    the next phase begins
+    """the last bar of the running phase: `{"label", "done", "total", "eta_s", "model", "unit"}`; a finished one
+    stays until the next phase begins; `model` is `target`, `drafter` or null, `unit` what is counted
     """
     timeline: list[dict[str, Any]] = []
-    """`{"phase", "started_at", "seconds", "detail"}` in order, of the last run in the log; `started_at` is
-    an ISO time or null
+    """`{"phase", "step", "started_at", "clock", "seconds", "detail"}` in order, of the last run in the log; a phase
+    can have several steps; `started_at` is an ISO time or null, `clock` the stamp as the log printed it
     """
     root_cause: dict[str, Any] | None = None
     """`{"line", "lineno", "process", "summary", "hint"}`: the one log line that names the cause, counted
@@ -52,8 +52,8 @@ class Report(Struct, frozen=True, kw_only=True):
     cause_in_view: bool = True
     """false when it failed but the log holds only an echo or a cut traceback"""
     problems: list[dict[str, Any]] = []
-    """what the user is shown as problems: `{"severity", "line", "lineno", "count", "processes"}`; echoes
-    of one failure are one item
+    """what the user is shown as problems: `{"severity", "line", "lineno", "count", "processes", "rule", "advice"}`;
+    echoes of one failure are one item
     """
     hidden: dict[str, Any] = field(default_factory=lambda: {"lines": 0, "by_rule": {}})
     """`{"lines": int, "by_rule": {rule id: count}}`: what the noise rules hid"""

@@ -3,6 +3,8 @@
 The definitions are acceptance.py's; what a window is, windows.py's; which metrics count, names.py's.
 """
 
+from collections.abc import Callable
+from statistics import fmean
 from typing import Any
 
 from msgspec import Struct, structs
@@ -11,6 +13,7 @@ from collectors.reading.acceptance import Figures, figures, of_window
 from collectors.reading.counters import Slot, increment, slots_of, summed
 from collectors.reading.events import Metrics, Request, Series
 from collectors.reading.live import Live, point
+from collectors.reading.names import MAX, MEAN, SUM, TOGETHER
 from collectors.reading.windows import Totals, difference, joined
 
 MARKS = 12
@@ -202,7 +205,7 @@ def _bench_step(state: ServingState, bench: Benchmark, event: Request) -> Benchm
 
 
 def gauge(state: ServingState, meaning: str) -> float | None:
-    """running, waiting: summed; kv_used: the fullest engine's; stated_length, stated_rate: the mean."""
+    """A gauge now, of all engines together as its row in names.py says; None: not on the page."""
     values = [
         state.last[n]
         for n, slot in enumerate(state.slots)
@@ -210,9 +213,10 @@ def gauge(state: ServingState, meaning: str) -> float | None:
     ]
     if not values:
         return None
-    if meaning in ("running", "waiting"):
-        return sum(values)
-    return max(values) if meaning == "kv_used" else sum(values) / len(values)
+    return _TOGETHER[TOGETHER[meaning]](values)
+
+
+_TOGETHER: dict[str, Callable[[list[float]], float]] = {SUM: sum, MAX: max, MEAN: fmean}
 
 
 def last_window(state: ServingState, seconds: float = 10.0) -> Figures | None:

@@ -20,7 +20,7 @@ BLOCK = 1 << 20
 
 @click.command("explain")
 @click.argument("file", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object (docs/explain-schema.md).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object (docs/json.md).")
 @click.option("--metrics", "page", metavar="FILE", help="Read a saved /metrics page instead.")
 @click.pass_obj
 def command(options: dict[str, Any], file: str | None, as_json: bool, page: str | None) -> None:

@@ -65,7 +65,7 @@ class Cause(Struct, frozen=True):
 
 
 class Spec(Struct, frozen=True):
-    """The last speculative-decoding figures that the log printed (explain-schema `spec`)."""
+    """The last speculative-decoding figures that the log printed (`spec` of docs/json.md)."""
 
     drafted: int | None = None
     accepted: int | None = None
