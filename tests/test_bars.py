@@ -133,6 +133,12 @@ def test_what_stands_before_a_label_is_no_part_of_it(before: str) -> None:
     assert found.label == "Loading safetensors checkpoint shards"
 
 
+def test_a_download_is_shown_until_weights_are_read() -> None:
+    fetch = "model-00001-of-00004.safetensors:  52%|#####     | 2.6G/4.98G [00:21<00:19, 122MB/s]\n"
+    assert bar(after(fetch)).kind == "download"
+    assert bar(after(fetch, shards(1))).kind == "weights"
+
+
 def test_a_bar_as_wide_as_a_wide_terminal() -> None:
     wide = "Capturing CUDA graphs (decode, FULL): 100%|" + "█" * 400 + "| 67/67 [00:16<00:00,  4.13it/s]\n"
     (found,) = after(wide).bars

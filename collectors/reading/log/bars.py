@@ -172,8 +172,9 @@ def _step(state: LogState, line: Line, bar: Bar) -> LogState:
 
 
 def shown(state: LogState) -> Bar | None:
-    """The bar of the running phase: of its newest kind, and a finished one until the next phase begins."""
-    for bar in reversed(state.bars):
-        if _PHASE.get(bar.kind) == state.phase:
-            return bar
-    return None
+    """The bar of the running phase: of its newest kind, and a finished one until the next phase begins. Before any
+    weights are read the download is what there is to see."""
+    bars = [bar for bar in reversed(state.bars) if _PHASE.get(bar.kind) == state.phase]
+    if not bars and state.phase in ("starting", "loading"):
+        bars = [bar for bar in reversed(state.bars) if bar.kind == "download"]
+    return bars[0] if bars else None

@@ -93,6 +93,13 @@ START = (
          r"(?P<cuda_graph_estimate>[\d.]+) GiB", both(enter("profile"), gib("cuda_graph_estimate")),
          ("(EngineCore_DP0 pid=387) INFO 03-08 16:44:28 [gpu_model_runner.py:5651] Estimated CUDA graph memory: 0.26 GiB",),
          _V),
+    Rule("memory-profile", "Memory profiling ", r"^Memory profiling (?:takes|results)", both(engine("vllm"), enter("profile")),
+         ("INFO 03-21 20:15:45 [worker.py:267] Memory profiling takes 34.26 seconds",), _V),
+    Rule("memory-shares", "model weights take", r"^model weights take (?P<model_weights>[\d.]+)GiB; .{0,200}"
+         r"the rest of the memory reserved for KV Cache is (?P<kv_available>-?[\d.]+)GiB",
+         both(engine("vllm"), enter("profile"), gib("model_weights", "kv_available")),
+         ("INFO 03-21 20:15:45 [worker.py:267] model weights take 12.55GiB; non_torch_memory takes 0.16GiB; PyTorch activation "
+          "peak memory takes 2.38GiB; the rest of the memory reserved for KV Cache is 56.18GiB.",), _V),
     Rule("kv-memory", "Available KV cache memory", r"^Available KV cache memory: (?P<kv_available>-?[\d.]+) GiB",
          both(engine("vllm"), enter("kv"), gib("kv_available")),
          ("(Worker_TP0 pid=306) INFO 02-12 19:50:09 [gpu_worker.py:375] Available KV cache memory: 17.58 GiB",), _V),
