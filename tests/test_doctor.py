@@ -84,6 +84,14 @@ def test_a_plain_architecture_is_known_by_what_vllm_makes_of_it(
     assert ("arch-known" in diagnose(made, version=version, runner="v1").passed) == known
 
 
+def test_the_mask_of_a_parallel_drafter_is_known(tmp_path: Path) -> None:
+    made = healthy(tmp_path)
+    made.drafter_config["architectures"] = ["PeagleLlamaForCausalLM"]
+    made.tensors["mask_hidden"] = f32(1, HIDDEN)
+    made.save()
+    assert diagnose(made).findings == ()
+
+
 def test_no_d2t_is_right_where_t2d_marks_the_first_ids(tmp_path: Path) -> None:
     """As all zeros are: vLLM 0.32 serves both at full acceptance (tests/engine/test_sick_pairs.py)."""
     made = healthy(tmp_path)

@@ -8,7 +8,7 @@ from collectors.checks.pair import Pair, integer
 _LAYER = re.compile(r"(?:^|\.)(?:midlayer|layers\.(\d+))\.")
 _KNOWN = re.compile(
     r"(?:^|\.)(?:(?:midlayer|layers\.\d+)\..+|(?:fc|norm|fc_norm|input_norm|lm_head|embed_tokens)(?:\.\d+)?\.\w+|d2t|t2d|"
-    r"verifier_lm_head\.weight|verifier_norm\.weight|rotary_emb\.inv_freq)$"
+    r"mask_hidden|verifier_lm_head\.weight|verifier_norm\.weight|rotary_emb\.inv_freq)$"
 )
 
 
