@@ -34,10 +34,17 @@ _KINDS = (
     ("graphs", re.compile(r"(?i)captur|^compiling num tokens")),
     ("autotune", re.compile(r"(?i)autotun|tuning|DeepGEMM|warmup")),
     ("compile", re.compile(r"(?i)compil|JIT")),
+    ("prompts", re.compile(r"^Processed prompts")),  # vLLM used as a library
     ("download", re.compile(r"(?i)\.(?:safetensors|bin|json|gguf)\b|fetching \d+ files|download")),
 )  # fmt: skip
 _NAMELESS = "Capturing CUDA graphs"
-_PHASE = {"weights": "loading", "graphs": "capturing", "autotune": "capturing", "compile": "compiling"}
+_PHASE = {
+    "weights": "loading",
+    "graphs": "capturing",
+    "autotune": "capturing",
+    "compile": "compiling",
+    "prompts": "serving",
+}
 
 
 class Frame(Struct):
@@ -167,6 +174,10 @@ def _step(state: LogState, line: Line, bar: Bar) -> LogState:
         state = phases.enter(state, "weights", line, bar.label)
         # No stamp of a bar's own: the weights ended when the next record says so, not when the last one did.
         return phases.enter(state, "post", structs.replace(line, wall=None)) if full else state
+    if bar.kind == "prompts" and bar.done:
+        return phases.enter(
+            structs.replace(state, ready=True, ready_t=line.t, ready_line=line.text), "serving", line
+        )
     name = {"graphs": "graphs", "autotune": "graphs", "compile": "compile"}.get(bar.kind)
     return state if name is None else phases.enter(state, name, line, bar.label)
 
