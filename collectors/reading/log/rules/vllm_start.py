@@ -18,6 +18,7 @@ from collectors.reading.log.loading import checkpoint, model_loaded, rank_seen, 
 from collectors.reading.log.rules.rule import Rule
 
 _V = ("vllm", "json")
+_BARE = (*_V, "")  # words that nobody else says, and that narrow pastes leave without their head
 
 START = (
     Rule("patch", "[specwatch-patch] ", r'^\[specwatch-patch\] \{"patch": "(?P<patch>[^"\\]{1,200})", "status": '
@@ -68,7 +69,7 @@ START = (
          ("(Worker_TP0 pid=114) INFO 07-04 03:08:32 [weight_utils.py:872] Filesystem type for checkpoints: EXT4. "
           "Checkpoint size: 547.12 GiB. Available RAM: 1800.00 GiB.",), _V),
     Rule("weights-took", "Loading weights took", r"^Loading weights took (?P<s>[\d.]+) seconds", weights_read,
-         ("(Worker_TP0 pid=34322) INFO 05-06 20:59:57 [default_loader.py:384] Loading weights took 24.84 seconds",), _V),
+         ("(Worker_TP0 pid=34322) INFO 05-06 20:59:57 [default_loader.py:384] Loading weights took 24.84 seconds",), _BARE),
     Rule("drafter", "Loading drafter model", r"^Loading drafter model\.\.\.", drafter_next,
          ("(Worker_TP0 pid=34322) INFO 05-06 20:59:58 [gpu_model_runner.py:4151] Loading drafter model...",), _V),
     Rule("drafter-v2", "auxiliary layers from", r"^Using Eagle3 auxiliary layers from", drafter_next,
@@ -77,7 +78,7 @@ START = (
     Rule("model-loaded", "oading took ", r"^[Mm]odel (?:weights )?[Ll]oading took (?P<gib>[\d.]+) (?P<unit>Gi?B)",
          model_loaded,
          ("(EngineCore_0 pid=692) INFO 08-28 12:11:52 [gpu_model_runner.py:2007] Model loading took 13.7194 GiB and 2.9 s",
-          "INFO 04-12 18:36:10 [model_runner.py:1146] Model loading took 0.7318 GB and 9.0 seconds"), _V),
+          "INFO 04-12 18:36:10 [model_runner.py:1146] Model loading took 0.7318 GB and 9.0 seconds"), _BARE),
     Rule("model-loaded-v0", "Loading model weights took", r"^Loading model weights took (?P<gib>[\d.]+) (?P<unit>Gi?B)",
          model_loaded, ("INFO 10-01 10:00:00 model_runner.py:1067] Loading model weights took 14.9888 GB",), _V),
     Rule("compile", "torch.compile", r"^(?:\[[^\]]+\] )?Starting torch\.compile|for vLLM's torch\.compile$"
@@ -102,9 +103,9 @@ START = (
           "peak memory takes 2.38GiB; the rest of the memory reserved for KV Cache is 56.18GiB.",), _V),
     Rule("kv-memory", "Available KV cache memory", r"^Available KV cache memory: (?P<kv_available>-?[\d.]+) GiB",
          both(engine("vllm"), enter("kv"), gib("kv_available")),
-         ("(Worker_TP0 pid=306) INFO 02-12 19:50:09 [gpu_worker.py:375] Available KV cache memory: 17.58 GiB",), _V),
+         ("(Worker_TP0 pid=306) INFO 02-12 19:50:09 [gpu_worker.py:375] Available KV cache memory: 17.58 GiB",), _BARE),
     Rule("kv-size", "KV cache size: ", r"^[A-Z]{2,8} KV cache size: (?P<detail>[\d,]+ tokens)", enter("kv"),
-         ("(EngineCore_DP0 pid=241) INFO 02-12 19:50:09 [kv_cache_utils.py:1291] GPU KV cache size: 767,552 tokens",), _V),
+         ("(EngineCore_DP0 pid=241) INFO 02-12 19:50:09 [kv_cache_utils.py:1291] GPU KV cache size: 767,552 tokens",), _BARE),
     Rule("kv-blocks", "GPU blocks: ", r"^# (?:GPU|cuda|CPU|xpu|rocm|hpu) blocks: \d+", both(engine("vllm"), enter("kv")),
          ("INFO 10-01 10:00:00 distributed_gpu_executor.py:57] # GPU blocks: 27898, # CPU blocks: 2048",), _V),
     Rule("hpu-blocks", "HPU blocks: ", r"^# HPU blocks: \d+", both(engine("vllm"), enter("kv")),
@@ -130,10 +131,10 @@ START = (
     Rule("captured", "raph capturing finished", r"^Graph capturing finished in [\d.]+ secs?, took (?P<cuda_graphs>-?[\d.]+) GiB",
          both(enter("graphs"), gib("cuda_graphs")),
          ("(Worker_TP0 pid=306) INFO 02-12 19:50:13 [gpu_model_runner.py:4587] Graph capturing finished in 4 secs, took "
-          "0.79 GiB",), _V),
+          "0.79 GiB",), _BARE),
     Rule("engine-up", "init engine (profile", r"^init engine \(profile, create kv cache, warmup model\) took", enter("api"),
          ("(EngineCore_DP0 pid=241) INFO 02-12 19:50:13 [core.py:259] init engine (profile, create kv cache, warmup model)"
-          " took 143.64 seconds",), _V),
+          " took 143.64 seconds",), _BARE),
     Rule("api", "Starting vLLM ", r"^Starting vLLM (?:API )?server", both(engine("vllm"), enter("api")),
          ("INFO 06-02 11:03:56 [api_server.py:1336] Starting vLLM API server on http://0.0.0.0:8000",), _V),
     Rule("routes", "Available routes are:", r"^Available routes are:", enter("api"),
