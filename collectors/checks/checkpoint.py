@@ -106,10 +106,9 @@ def _tensors(path: Path) -> tuple[dict[str, Tensor], list[str], str]:
     names = sorted(p.name for p in path.glob("*.safetensors"))
     indexed = _index(path, broken)
     if indexed is not None:
-        broken += [
-            f"{name}: named by the index, not there" for name in sorted(set(indexed.values()) - set(names))
-        ]
-        names = [name for name in names if name in set(indexed.values())]
+        promised = set(indexed.values())
+        broken += [f"{name}: named by the index, not there" for name in sorted(promised - set(names))]
+        names = [name for name in names if name in promised]
     if not names:
         return {}, broken, "bin" if any(path.glob("*.bin")) or any(path.glob("*.pt")) else "none"
     if len(names) > MAX_FILES:

@@ -60,8 +60,9 @@ def read_header(path: Path) -> dict[str, Tensor]:
     end = max((tensor.data_offsets[1] for tensor in parsed.values()), default=0)
     if base + end != size:
         raise Broken(f"{path.name}: {size:,} bytes, the header describes {base + end:,}")
+    file = path.name
     for name, tensor in parsed.items():
-        tensor.name, tensor.file, tensor.base = name, path.name, base
+        tensor.name, tensor.file, tensor.base = name, file, base
         _check_extent(tensor)
     return parsed
 
