@@ -271,3 +271,9 @@ class TestEnvironment:
 
     def test_every_part_is_known_to_the_plug_in(self, plugin: ModuleType) -> None:
         assert {part for patch in PATCHES for part in patch.parts} == set(plugin.PATCHES)
+
+
+def test_an_allow_list_names_the_plug_in_as_its_metadata_does() -> None:
+    """VLLM_PLUGINS holds entry points' names."""
+    (metadata,) = FOLDER.glob("*.dist-info/entry_points.txt")
+    assert f"{PLUGIN} = {PLUGIN}:register" in metadata.read_text()
