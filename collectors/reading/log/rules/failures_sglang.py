@@ -1,6 +1,6 @@
 """Failures in the words of SGLang (its KV pool, graph capture, processes), of DeepEP and of ROCm."""
 
-from collectors.reading.log.rules.failure import SYMPTOM, Failure
+from collectors.reading.log.rules.failure import DEATH, SYMPTOM, Failure
 
 _ASK = r"Tried to allocate (?P<ask>[\d.]+ \w+)"
 
@@ -168,6 +168,19 @@ SGLANG_FAILURES = (
             "RuntimeError: SGLang only supports sm75 and above.",
             "ValueError: FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA GPUs.",
             "ValueError: TRTLLM MLA backend is only supported on Blackwell GPUs (SM100/SM12x). Please use a different",
+        ),
+    ),
+    Failure(
+        "native-abort",
+        ("Aborted (core dumped)", "free(): ", "double free or corruption", "corrupted size vs"),
+        r"Aborted \(core dumped\)|free\(\): invalid|double free or corruption|corrupted size vs",
+        "A process ended itself in native code (abort).",
+        hint="an uncaught C++ error, mostly a library's of another version: look at the lines before it, and try the "
+        "engine's container image",
+        weight=DEATH,
+        examples=(
+            "./run.sh: line 3: 1234 Aborted (core dumped) python3 -m sglang.launch_server",
+            "free(): invalid pointer",
         ),
     ),
     Failure(
