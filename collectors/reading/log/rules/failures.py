@@ -11,11 +11,14 @@ from collectors.reading.log.rules.failures_distributed import DISTRIBUTED
 from collectors.reading.log.rules.failures_drafter import DRAFTER
 from collectors.reading.log.rules.failures_hub import HUB
 from collectors.reading.log.rules.failures_memory import MEMORY
+from collectors.reading.log.rules.failures_outside import OUTSIDE
 from collectors.reading.log.rules.failures_runtime import RUNTIME
 from collectors.reading.log.rules.failures_sglang import SGLANG_FAILURES
 from collectors.reading.log.rules.failures_weights import WEIGHTS
 
-FAILURES = MEMORY + DEATHS + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME + SGLANG_FAILURES
+FAILURES = (
+    MEMORY + DEATHS + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME + OUTSIDE + SGLANG_FAILURES
+)
 KINDS = Matcher(FAILURES)
 
 # Exceptions that repeat or follow a failure which another line names: never the cause.
@@ -90,6 +93,15 @@ FATAL = (
     Fatal("deepep-timeout", "DeepEP timeout", names=True),
     Fatal("aborted", "Aborted (core dumped)", soft=True, names=True),
     Fatal("heap", "free(): invalid", names=True),
+    Fatal("oom-killer", "killed by the OOM killer", names=True),
+    Fatal("unit-oom", "result 'oom-kill'", names=True),
+    Fatal("kernel-oom", "emory: Killed process", names=True),
+    Fatal("slurm-oom", "oom_kill event", names=True),
+    Fatal("srun-oom", ": Out Of Memory", names=True),
+    Fatal("pod-oom", "Reason: OOMKilled", names=True),
+    Fatal("container-killed", " exited with code 137", soft=True, names=True),
+    Fatal("container-crashed", " exited with code 139", soft=True, names=True),
+    Fatal("unit-crashed", "code=dumped, status=", soft=True, names=True),
     Fatal("rocm-fault", "Memory access fault by GPU", names=True),
     Fatal("sgl-warmup", "Initialization failed. warmup error"),
     Fatal("sgl-watchdog", "atchdog timeout (self.watchdog", names=True),
@@ -182,6 +194,13 @@ NEEDLES: tuple[str, ...] = (
     " terminated with -",
     "DeepEP timeout",
     "Memory access fault",
+    "OOM killer",
+    "'oom-kill'",
+    "oom_kill event",
+    "Out Of Memory",
+    "OOMKilled",
+    "exited with code 13",
+    "code=dumped",
     "Aborted (core",
     "free(): invalid",
     "scheduler is dead",
