@@ -37,6 +37,11 @@ SERVING = (
          ("(APIServer pid=1) INFO:     Waiting for application shutdown.",), ("uvicorn",)),
     Rule("finished-process", "Finished server process", r"^Finished server process \[", stop,
          ("(APIServer pid=1) INFO:     Finished server process [1]",), ("uvicorn",)),
+    Rule("shell-terminated", "Terminated", r"^(?:\S{1,200}: line \d{1,9}: +\d{1,9} )?Terminated(?: {2,}\S.{0,2000})?$", stop,
+         ("./serve.sh: line 3: 12345 Terminated              vllm serve m",), ("",)),
+    Rule("container-ended", " exited with code ", r"^\S{1,80} exited with code (?:0|143)$", stop, ("vllm-1 exited with code 0",), ("",)),
+    Rule("unit-stopped", ".service", r"^(?:Stopping|Stopped) \S{1,80}\.service|^\S{1,80}\.service: (?:Deactivated successfully|Succeeded)\.$",
+         stop, ("Oct 21 09:13:14 gpu01 systemd[1]: Stopping vllm.service - vLLM server...",), ("",)),
     Rule("slurm-cancelled", "slurmstepd: error: ", r"^slurmstepd: error: \*\*\* (?:STEP|JOB) \S{1,40} ON \S{1,80} CANCELLED AT \S+"
          r"(?: DUE TO (?P<why>[A-Z ]{1,40}))?", both(stop, advise("slurm-cancelled", "Slurm ended the job: {why}.")),
          ("0: slurmstepd: error: *** STEP 123.0 ON node1 CANCELLED AT 2026-12-01T10:05:00 DUE TO TIME LIMIT ***",)),
