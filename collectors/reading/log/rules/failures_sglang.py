@@ -50,6 +50,17 @@ SGLANG_FAILURES = (
         examples=("ValueError: Failed to retract any request. No space left for only one request.",),
     ),
     Failure(
+        "sglang-request-slots",
+        "alloc_req_slots runs out of memory",
+        r"alloc_req_slots runs out of memory",
+        "More requests ran at once than SGLang had places for.",
+        hint="lower --max-running-requests; with pipeline stages also --pp-max-micro-batch-size",
+        weight=86,
+        examples=(
+            "RuntimeError: alloc_req_slots runs out of memory. Please set a smaller number for `--max-running-requests`.",
+        ),
+    ),
+    Failure(
         "sglang-kv-pool-leak",
         "memory leak detected",
         r"(?P<pool>\w{1,60}) memory leak detected",

@@ -13,7 +13,7 @@ from collectors.reading.log.loading import reading_on
 from collectors.reading.log.rules.rule import Rule
 from collectors.reading.log.state import LogState
 
-_H = r"^(?:\[[^\]]{2,60}\] )?"  # a head that is not the line's first
+_H = r"^(?:\[?[^\]]{2,60}\] )?"  # a head that is not the line's first, or that a paste cut into
 _SIZES = (("tp_size", "TP"), ("dp_size", "DP"), ("pp_size", "PP"), ("ep_size", "EP"))
 
 
