@@ -21,6 +21,8 @@ STRANGERS = (
     "+ exec python -m something --port 8000",
     "INFO 12-01 03:32:51 [x.py:1] prompt: 'Application startup complete.'",
     "Prompt: Starting to load model /m...",
+    "[launcher] The server is fired up and ready to roll!",
+    "The server is fired up and ready to roll!",
 )
 
 

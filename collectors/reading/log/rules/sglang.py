@@ -44,15 +44,14 @@ def _load_end(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
 
 
 def _up(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
-    """The engine's own record of it; without a head only in a log that is known to be SGLang's."""
-    own = (
-        line.head in ("sglang", "json")
-        or match.end() - match.start() > len(_FIRED)
-        or state.engine == "sglang"
-    )
+    """The engine's own record of it: with its head, whoever relays that, or bare in a log that is known to be SGLang's."""
+    before = match[0].removesuffix(_FIRED)
+    bare = not before and state.engine == "sglang"
+    own = line.head in ("sglang", "json") or _CLOCK.search(before) is not None or bare
     return ready(structs.replace(state, engine="sglang"), line, match) if own else state
 
 
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 _FIRED = "The server is fired up and ready to roll!"
 
 SGLANG = (
