@@ -149,6 +149,8 @@ def test_a_rank_that_is_done_does_not_end_the_load_of_the_others() -> None:
     done = "(RayWorkerWrapper pid=6) INFO 08-07 10:36:23 model_runner.py:692] Loading model weights took 24.4 GB\n"
     assert after(shards(94, 191), done).phase == "loading"
     assert after(shards(191, 191), done).phase == "compiling"
+    own = "(Worker_TP0 pid=7) INFO 12-01 10:00:08 [gpu_model_runner.py:5131] Model loading took 21.9 GiB and 2 s\n"
+    assert after(shards(3, 8), own).phase == "compiling"  # the frames between were left out
 
 
 def test_clocks() -> None:

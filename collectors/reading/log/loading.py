@@ -19,14 +19,21 @@ def checkpoint(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     return structs.replace(state, checkpoint_gib=size, filesystem=match["fs"], memory_gib=memory)
 
 
-def reading_on(state: LogState) -> bool:
-    """Whether the bar that is shown has shards to go: of several nodes or pipeline stages one is done before others."""
+# Ranks that print no bar. The one that does (the driver, rank 0, the engine core itself) is done when it says so.
+_OTHER_RANKS = re.compile(r"Ray|VllmWorkerProcess|(?:TP|PP|DP|EP|rank=)[1-9]")
+
+
+def reading_on(state: LogState, line: Line) -> bool:
+    """Whether the bar that is shown has shards to go, whatever another rank says: of several nodes or pipeline stages
+    one is done before the others."""
+    if line.process is None or _OTHER_RANKS.search(line.process) is None:
+        return False
     bar = next((bar for bar in reversed(state.bars) if bar.kind == "weights"), None)
     return bar is not None and bar.total is not None and bar.done < bar.total
 
 
 def weights_read(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
-    return state if state.drafting or reading_on(state) else phases.enter(state, "post", line)
+    return state if state.drafting or reading_on(state, line) else phases.enter(state, "post", line)
 
 
 def model_loaded(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
@@ -34,7 +41,7 @@ def model_loaded(state: LogState, line: Line, match: "re.Match[str]") -> LogStat
     size = number(match["gib"])
     memory = state.memory_gib if size is None else {**state.memory_gib, "model_weights": size}
     state = structs.replace(state, engine="vllm", memory_gib=memory)
-    return state if reading_on(state) else phases.enter(state, "profile", line)
+    return state if reading_on(state, line) else phases.enter(state, "profile", line)
 
 
 def rank_seen(state: LogState, line: Line, match: "re.Match[str]") -> LogState:

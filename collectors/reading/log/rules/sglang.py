@@ -40,7 +40,7 @@ def _load_end(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
     """The figure is the target's: the drafter's comes after it."""
     if not state.drafting or "model_weights" not in state.memory_gib:
         state = gib("model_weights")(state, line, match)
-    return state if reading_on(state) else phases.enter(state, "profile", line)
+    return state if reading_on(state, line) else phases.enter(state, "profile", line)
 
 
 def _up(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
