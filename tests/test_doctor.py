@@ -84,6 +84,14 @@ def test_a_plain_architecture_is_known_by_what_vllm_makes_of_it(
     assert ("arch-known" in diagnose(made, version=version, runner="v1").passed) == known
 
 
+def test_what_could_not_be_checked_is_said(tmp_path: Path) -> None:
+    made = healthy(tmp_path)
+    (made.drafter / "model.safetensors").rename(made.drafter / "pytorch_model.bin")
+    said = diagnose(made)
+    assert [(f.id, f.severity) for f in said.findings] == [("files", "info")]
+    assert not {"names", "shapes", "d2t", "lm-head"} & set(said.passed)
+
+
 def test_the_mask_of_a_parallel_drafter_is_known(tmp_path: Path) -> None:
     made = healthy(tmp_path)
     made.drafter_config["architectures"] = ["PeagleLlamaForCausalLM"]

@@ -35,6 +35,16 @@ def files(pair: Pair) -> list[Trouble]:
                     "download the weights",
                 )
             )
+    if pair.drafter.weights == "bin":
+        troubles.append(
+            Trouble(
+                INFO,
+                "drafter: weights as *.bin or *.pt",
+                "*.safetensors",
+                "only torch can read those: names, shapes, d2t and the head were not checked",
+                "convert them to safetensors and run doctor again",
+            )
+        )
     return troubles
 
 
