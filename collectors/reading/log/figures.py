@@ -133,4 +133,12 @@ def answered(state: LogState, line: Line, match: "re.Match[str]") -> LogState:
 
 
 _OWN = ("127.0.0.1", "localhost", "[::1]", "::1", "0.0.0.0")
-_NOT_REQUESTS = frozenset(("/tokenize", "/detokenize", "/start_profile", "/stop_profile", "/flush_cache"))
+# POSTs that ask the server for something, not the model.
+_NOT_REQUESTS = frozenset(
+    (
+        "/tokenize", "/detokenize", "/start_profile", "/stop_profile", "/flush_cache", "/sleep", "/wake_up",
+        "/reset_prefix_cache", "/reset_mm_cache", "/v1/load_lora_adapter", "/v1/unload_lora_adapter",
+        "/load_lora_adapter", "/unload_lora_adapter", "/update_weights_from_disk", "/pause", "/resume",
+        "/pause_generation", "/continue_generation", "/abort_request", "/set_internal_state",
+    )
+)  # fmt: skip

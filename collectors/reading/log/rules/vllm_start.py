@@ -87,6 +87,11 @@ START = (
           "(Worker_TP0 pid=306) INFO 02-12 19:50:07 [monitor.py:34] torch.compile takes 131.72 s in total"), _V),
     Rule("dynamo", "Dynamo bytecode transform", r"^Dynamo bytecode transform time", enter("compile"),
          ("(EngineCore pid=3) INFO 08-02 09:22:29 [backends.py:1148] Dynamo bytecode transform time: 4.45 s",), _V),
+    Rule("compile-graph", "ompil", r"^Compiling a graph for |^Directly load (?:the compiled graph|AOT compilation)|^[Ss]aved AOT compiled"
+         r"|^Using cache directory: \S{1,400} for vLLM's torch", enter("compile"),
+         ("(VllmWorker rank=0 pid=2) INFO 06-05 10:47:07 [backends.py:170] Compiling a graph for general shape takes 47.83 s",
+          "(EngineCore pid=542) INFO 07-08 22:39:03 [decorators.py:700] Directly load AOT compilation from path /x/model",
+          "(EngineCore_0 pid=3) INFO 10-26 21:47:56 [backends.py:161] Directly load the compiled graph(s) for dynamic shape"), _V),
     Rule("warm-up", "armup", r"^Initial profiling/warmup run took|^Warming up model for the compilation", enter("compile"),
          ("(EngineCore pid=38078) INFO 08-02 09:33:21 [monitor.py:81] Initial profiling/warmup run took 621.57 s",
           ), _V),
