@@ -10,6 +10,7 @@ from collectors.reading.log.rules.failures_death import DEATHS
 from collectors.reading.log.rules.failures_distributed import DISTRIBUTED
 from collectors.reading.log.rules.failures_drafter import DRAFTER
 from collectors.reading.log.rules.failures_hub import HUB
+from collectors.reading.log.rules.failures_kernels import KERNELS
 from collectors.reading.log.rules.failures_memory import MEMORY
 from collectors.reading.log.rules.failures_outside import OUTSIDE
 from collectors.reading.log.rules.failures_runtime import RUNTIME
@@ -17,7 +18,17 @@ from collectors.reading.log.rules.failures_sglang import SGLANG_FAILURES
 from collectors.reading.log.rules.failures_weights import WEIGHTS
 
 FAILURES = (
-    MEMORY + DEATHS + HUB + WEIGHTS + DRAFTER + CONFIG + DISTRIBUTED + RUNTIME + OUTSIDE + SGLANG_FAILURES
+    MEMORY
+    + DEATHS
+    + HUB
+    + WEIGHTS
+    + DRAFTER
+    + CONFIG
+    + DISTRIBUTED
+    + RUNTIME
+    + KERNELS
+    + OUTSIDE
+    + SGLANG_FAILURES
 )
 KINDS = Matcher(FAILURES)
 
