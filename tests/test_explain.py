@@ -65,7 +65,7 @@ def test_a_good_run_has_its_figures_and_its_steps() -> None:
     )
     assert "capturing  graphs       12-01 04:01:30     1:57" in lines
     assert not any(line.startswith("progress") for line in lines)
-    assert row(lines, "hidden").startswith("576 lines: access ×418")
+    assert row(lines, "hidden").startswith("578 lines: access ×418")
 
 
 def test_a_hang_that_the_log_tells(tmp_path: Path) -> None:
