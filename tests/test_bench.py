@@ -14,7 +14,7 @@ import pytest
 
 from launch.bench import builtin, generator, judge, ownresult, prompts, statistics, summary, wrapped
 from launch.bench.marks import Marks
-from launch.bench.result import Result
+from launch.bench.result import Result, loads_of
 from tests.fakes.fake_endpoint import Endpoint
 
 ROOT = Path(__file__).parent.parent
@@ -93,6 +93,50 @@ def test_max_time_keeps_what_was_measured(serve: Serve) -> None:
     assert result.partial
     assert level.cut == "max-time"
     assert 0 < level.completed < 50
+
+
+def test_levels_are_every_concurrency_with_every_temperature_and_context(serve: Serve) -> None:
+    endpoint = serve()
+    result = measured(
+        endpoint, concurrency=(1, 2), temperature=(0.0, 0.7), context=(0, 900), requests=(4, 6), max_tokens=9
+    )
+    assert [load.name for load in loads_of(result)] == [
+        "c1", "c1 +900", "c1 T0.7", "c1 T0.7 +900", "c2", "c2 +900", "c2 T0.7", "c2 T0.7 +900",
+    ]  # fmt: skip
+    assert [level.planned for level in result.levels] == [4] * 4 + [6] * 4
+    assert result.temperature is None
+    asked = [ask["temperature"] for ask in endpoint.seen[-40:]]
+    assert asked == [0.0] * 8 + [0.7] * 8 + [0.0] * 12 + [0.7] * 12
+    for level in result.levels:
+        assert level.prompt_tokens is not None
+        if level.context:  # by the server's own count, not by ours
+            assert 900 < level.prompt_tokens < 1100
+    assert len({json.dumps(ask["messages"])[:80] for ask in endpoint.seen[-40:]}) == 40
+    said = [line for line in summary.lines(result) if line.startswith(("load", "prompt tokens"))]
+    assert " ".join(said[0].split()) == "load " + " ".join(load.name for load in loads_of(result))
+    assert len(said) == 2
+
+
+@pytest.mark.parametrize(("factor", "values"), [("temperature", (0.0, 1.0)), ("context", (0, 900))])
+def test_what_makes_the_drafter_worse_is_said(serve: Serve, factor: str, values: tuple[float, ...]) -> None:
+    varied = {"temperature": (0.0, 1.0), "context": (0, 900)}
+    ask = {"concurrency": (4,), "requests": (40,), "max_tokens": 64, **varied}
+    result = measured(serve(worse_with=factor), **ask)
+    assert sorted(verdict.id for verdict in result.verdicts) == sorted(
+        f"worse-with-{name}" if name == factor else f"holds-with-{name}" for name in varied
+    )
+    worse = next(verdict for verdict in result.verdicts if verdict.id.startswith("worse"))
+    assert worse.tone == "bad"
+    # 3, 1, 0, 2 accepted in turn: three of four at position 0; 1, 0, 0, 0: one.
+    assert "consistent with" in worse.sentence
+    assert any(worse.sentence in line for line in summary.lines(result))
+
+
+def test_a_result_from_before_loads_were_named_is_read(tmp_path: Path) -> None:
+    old = {"v": 1, "id": "a", "kind": "built-in", "url": "u", "started": 0.0, "temperature": 0.0,
+           "levels": [{"concurrency": 8, "planned": 2, "completed": 2, "failed": 0, "tok_s": 5.0}]}  # fmt: skip
+    result = msgspec.convert(old, Result)
+    assert [load.name for load in loads_of(result)] == ["c8"]
 
 
 def cli(*args: str, **env: str) -> subprocess.Popen[str]:

@@ -18,9 +18,11 @@ def read(folder: RunFolder) -> "Comparison | None":
 def cell(found: "Comparison | None", bench: Benchmark) -> "Cell | None":
     """What `compare` says of one ended benchmark; by its concurrency, or by its name where the plan has none."""
     rows = found.rows if found is not None else ()
-    wanted = bench.plan.get("concurrency")
+    plan = bench.plan
     for row in rows:
+        asked = (row.concurrency, row.temperature, row.context)
+        planned = (plan.get("concurrency"), plan.get("temperature"), plan.get("context"))
         named = row.cells[0].measured.name in (bench.id, bench.label)
-        if named if wanted is None else row.concurrency == wanted:
+        if named if planned[0] is None else planned == asked or (planned[1] is None and planned[0] == asked[0]):
             return row.cells[0]
     return None

@@ -22,6 +22,8 @@ class Measured(Struct, frozen=True, kw_only=True):
 
     name: str = ""
     concurrency: int | None = None
+    temperature: float | None = None
+    context: int | None = None  # tokens before each prompt
     tok_s: float | None = None
     tok_s_ci: tuple[float, float] | None = None  # 95 %
     drafts: int | None = None

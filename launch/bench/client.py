@@ -21,6 +21,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """One request. Times in seconds; `error` None: it succeeded."""
 
     tokens: int = 0
+    prompt_tokens: int | None = None
     seconds: float = 0.0
     ttft_s: float | None = None
     steps_s: tuple[float, ...] = ()  # between chunks that carried text
@@ -50,6 +51,7 @@ class _Choice(msgspec.Struct):
 
 class _Usage(msgspec.Struct):
     completion_tokens: int = 0
+    prompt_tokens: int | None = None
 
 
 class _Chunk(msgspec.Struct):
@@ -100,6 +102,7 @@ async def send(client: httpx.AsyncClient, plan: Plan, text: str) -> Sample:
     began = time.perf_counter()
     arrivals: list[float] = []
     tokens: int | None = None
+    prompt_tokens: int | None = None
     path, body = _body(plan, text)
     try:
         async with aconnect_sse(client, "POST", path, json=body) as source:
@@ -114,6 +117,7 @@ async def send(client: httpx.AsyncClient, plan: Plan, text: str) -> Sample:
                     return Sample(error=f"in the stream: {_said(event.data)}")
                 if chunk.usage is not None:
                     tokens = chunk.usage.completion_tokens
+                    prompt_tokens = chunk.usage.prompt_tokens
                 if any(_has_text(choice) for choice in chunk.choices):
                     arrivals.append(time.perf_counter())
     except (httpx.HTTPError, SSEError, msgspec.MsgspecError, OSError) as error:
@@ -122,6 +126,7 @@ async def send(client: httpx.AsyncClient, plan: Plan, text: str) -> Sample:
         return Sample(error="the stream ended without a token")
     return Sample(
         tokens=len(arrivals) if tokens is None else tokens,
+        prompt_tokens=prompt_tokens,
         seconds=time.perf_counter() - began,
         ttft_s=arrivals[0] - began if arrivals else None,
         steps_s=tuple(b - a for a, b in itertools.pairwise(arrivals)),

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from launch.bench.result import Level, Result
+from launch.bench.result import Level, Load, Result, loads_of
 
 FEW_DRAFTS = 2000  # below, a position's share is known no better than ±1 percentage point
 
 
 def notes(result: Result) -> Iterator[str]:
     """One sentence each, the gravest first."""
-    for level in result.levels:
-        yield from _level(level)
+    for level, load in zip(result.levels, loads_of(result), strict=True):
+        yield from _level(level, load)
     if result.own is not None and result.own.completed == 0:
         yield "the command's own result has no successful request"
     if result.kind == "command" and result.own is None:
@@ -20,8 +20,10 @@ def notes(result: Result) -> Iterator[str]:
         yield "the server's counters could not be read: acceptance is unknown"
 
 
-def _level(level: Level) -> Iterator[str]:
-    at = f"concurrency {level.concurrency}: "
+def _level(level: Level, load: Load) -> Iterator[str]:
+    at = f"{load.name}: "
+    if load.context and level.prompt_tokens is not None and level.prompt_tokens < 0.8 * load.context:
+        yield at + f"prompts had {level.prompt_tokens:,.0f} tokens, fewer than asked for"
     if level.generator is not None and level.generator.limited:
         yield at + level.generator.why
     if level.failed:

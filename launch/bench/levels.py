@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from statistics import fmean
 
 import httpx
 from msgspec import Struct, structs
@@ -14,7 +15,7 @@ from launch.bench.client import Plan, Sample, send
 from launch.bench.edges import Counters
 from launch.bench.generator import Watch
 from launch.bench.marks import Marks
-from launch.bench.result import Foreign, Level
+from launch.bench.result import Foreign, Level, Load
 from launch.bench.statistics import binomial_ci95, spread, throughput_ci95
 
 
@@ -42,6 +43,7 @@ class Stop:
 class Progress(Struct, frozen=True, kw_only=True):
     """How far a level is, told once a second."""
 
+    name: str  # the load's: c8
     concurrency: int
     done: int
     total: int
@@ -58,27 +60,28 @@ async def run(
     counters: Counters,
     plan: Plan,
     texts: list[str],
-    concurrency: int,
+    load: Load,
     stop: Stop,
     marks: Marks,
     tell: Tell,
 ) -> Level:
     """Sends every text once. Ends early, with what was measured, when `stop` says so."""
     before = await counters.edge()
-    await marks.begin(concurrency=concurrency, total=len(texts), max_tokens=plan.max_tokens)
+    plan = structs.replace(plan, temperature=load.temperature)
+    await marks.begin(**structs.asdict(load), total=len(texts), max_tokens=plan.max_tokens)
     samples: list[Sample] = []
     wall, began = time.time(), time.perf_counter()
     reading = asyncio.create_task(counters.keep_reading())
-    telling = asyncio.create_task(_tell(samples, concurrency, len(texts), began, marks, tell))
+    telling = asyncio.create_task(_tell(samples, load, len(texts), began, marks, tell))
     watch = Watch()
     async with watch:
-        ended = await _drive(client, plan, iter(texts), concurrency, samples, stop)
+        ended = await _drive(client, plan, iter(texts), load.concurrency, samples, stop)
     for task in (reading, telling):
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
     after = await counters.edge()
-    level = _level(samples, concurrency, len(texts), ended - began, counters.figures(before, after))
+    level = _level(samples, load, len(texts), ended - began, counters.figures(before, after))
     level = _with(level, stop.reason, wall, before.still and after.still, watch)
     marks.end(completed=level.completed, failed=level.failed, tok_s=level.tok_s, cut=level.cut)
     return level
@@ -113,13 +116,14 @@ async def _drive(
 
 
 async def _tell(
-    samples: list[Sample], concurrency: int, total: int, began: float, marks: Marks, tell: Tell
+    samples: list[Sample], load: Load, total: int, began: float, marks: Marks, tell: Tell
 ) -> None:
     while True:
         await asyncio.sleep(1.0)
         spent, done = time.perf_counter() - began, len(samples)
         now = Progress(
-            concurrency=concurrency,
+            name=load.name,
+            concurrency=load.concurrency,
             done=done,
             total=total,
             failed=sum(s.error is not None for s in samples),
@@ -128,7 +132,7 @@ async def _tell(
         )
         tell(now)
         marks.progress(
-            concurrency=concurrency,
+            concurrency=load.concurrency,
             done=done,
             total=total,
             failed=now.failed,
@@ -137,14 +141,15 @@ async def _tell(
         )
 
 
-def _level(
-    samples: list[Sample], concurrency: int, planned: int, seconds: float, counted: Figures | None
-) -> Level:
+def _level(samples: list[Sample], load: Load, planned: int, seconds: float, counted: Figures | None) -> Level:
     good = [s for s in samples if s.error is None]
     tokens = sum(s.tokens for s in good)
     tok_s = tokens / seconds if good and seconds > 0 else None
     return Level(
-        concurrency=concurrency,
+        concurrency=load.concurrency,
+        temperature=load.temperature,
+        context=load.context,
+        prompt_tokens=_mean([s.prompt_tokens for s in good if s.prompt_tokens is not None]),
         planned=planned,
         completed=len(good),
         failed=len(samples) - len(good),
@@ -161,6 +166,10 @@ def _level(
         acceptance_ci95=_acceptance_ci95(counted),
         foreign=_foreign(counted, len(good), tokens),
     )
+
+
+def _mean(values: list[int]) -> float | None:
+    return fmean(values) if values else None
 
 
 def _acceptance_ci95(counted: Figures | None) -> tuple[float, float] | None:

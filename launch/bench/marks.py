@@ -11,7 +11,7 @@ import msgspec
 from collectors.errors import SpecwatchError
 from collectors.record import inbox
 from collectors.record.folder import RunFolder
-from launch.bench.result import Result
+from launch.bench.result import Load, Result
 
 TAKEN_S = 6.0  # longer than a scrape may take; the benchmark goes on without the recorder then
 
@@ -40,9 +40,11 @@ class Marks:
     def end(self, **data: Any) -> None:
         self._post("bench_end", data)
 
-    def level(self, concurrency: int) -> "Marks":
+    def level(self, load: Load) -> "Marks":
         """The marks of one level: a benchmark of its own for the recorder, so that levels are not mixed."""
-        return Marks(self._folder, f"{self._id}-c{concurrency}", f"{self._label} c{concurrency}".strip())
+        return Marks(
+            self._folder, f"{self._id}-{load.name.replace(' ', '')}", f"{self._label} {load.name}".strip()
+        )
 
     def _post(self, kind: str, data: dict[str, Any]) -> None:
         if self._folder is not None:

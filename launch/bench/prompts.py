@@ -70,6 +70,14 @@ def _prompt(path: Path, number: int, raw: bytes) -> Prompt:
     return Prompt(text, line.topic or line.category)
 
 
+def context(prompts: PromptSet, chars: int) -> str:
+    """About so many characters of plain text: the set's own prompts, over and over."""
+    if chars <= 0:
+        return ""
+    whole = "\n\n".join(prompt.text for prompt in prompts.prompts)
+    return (whole * (chars // len(whole) + 1))[:chars] + "\n\n"
+
+
 def with_nonce(text: str, nonce: str) -> str:
     """The words under a first line of its own: a second pass does not hit the first one's prefix cache."""
     return f"[{nonce}]\n{text}"

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from collectors.reading.acceptance import Figures
+from collectors.reading.verdict import Verdict
 
 VERSION = 1
 
@@ -35,10 +36,27 @@ class Foreign(Struct, frozen=True, kw_only=True):
     tokens: int | None
 
 
-class Level(Struct, frozen=True, kw_only=True):
-    """One concurrency level. `seconds`: from the first request sent to the last token; `tok_s` is over it."""
+class Load(Struct, frozen=True, kw_only=True):
+    """What is asked of the server at one level."""
 
     concurrency: int
+    temperature: float = 0.0
+    context: int = 0  # tokens of plain text before each prompt, about
+
+    @property
+    def name(self) -> str:
+        """c8, c8 T1, c8 +4000."""
+        hot = f" T{self.temperature:g}" if self.temperature else ""
+        return f"c{self.concurrency}{hot}" + (f" +{self.context}" if self.context else "")
+
+
+class Level(Struct, frozen=True, kw_only=True):
+    """One level of load. `seconds`: from the first request sent to the last token; `tok_s` is over it."""
+
+    concurrency: int
+    temperature: float | None = None  # None: an older result, whose own temperature is that of all levels
+    context: int | None = None  # tokens asked for before each prompt
+    prompt_tokens: float | None = None  # of a request, the mean by the server's count
     planned: int
     completed: int
     failed: int
@@ -100,7 +118,7 @@ class Result(Struct, frozen=True, kw_only=True):
     prompts: dict[str, Any] | None = None  # source, sha256, count
     nonce: str | None = None
     max_tokens: int | None = None
-    temperature: float | None = None
+    temperature: float | None = None  # None: it was varied
     ignore_eos: bool | None = None
     levels: tuple[Level, ...] = ()
     partial: bool = False
@@ -108,4 +126,19 @@ class Result(Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     counters: Figures | None = None  # command: between the marks around it
     own: OwnResult | None = None
+    verdicts: tuple[
+        Verdict, ...
+    ] = ()  # what temperature and context do to acceptance, where they were varied
     notes: tuple[str, ...] = ()  # what a reader must know before trusting a number
+
+
+def loads_of(result: Result) -> tuple[Load, ...]:
+    """What each level was asked; of older results too."""
+    return tuple(
+        Load(
+            concurrency=level.concurrency,
+            temperature=(level.temperature if level.temperature is not None else result.temperature) or 0.0,
+            context=level.context or 0,
+        )
+        for level in result.levels
+    )

@@ -1,9 +1,10 @@
 """A result as lines for people. Pure: the demo's closing summary and the screen use the same ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from collectors.reading.acceptance import Figures
-from launch.bench.result import Level, OwnResult, Result, Spread
+from collectors.reading.verdict import Verdict
+from launch.bench.result import Level, OwnResult, Result, Spread, loads_of
 
 DASH = "—"
 DEFINITIONS = (
@@ -20,9 +21,23 @@ def lines(result: Result) -> list[str]:
     if result.kind == "command":
         body = _command(result)
     else:
-        body = _table([_labels(result), *(_column(level) for level in result.levels)])
-    tail = [f"note: {note}" for note in result.notes]
+        loads = zip(result.levels, loads_of(result), strict=True)
+        columns = (_column(level, load.name, _long(result)) for level, load in loads)
+        body = _table([_labels(result), *columns])
+    said = [line for verdict in result.verdicts for line in told(verdict)]
+    tail = [*said, *(f"note: {note}" for note in result.notes)]
     return [*head, *body, *([""] if tail else []), *tail, "", *DEFINITIONS]
+
+
+_SIGN = {"good": "✓", "bad": "✗", "unsure": "~", "unknown": "?"}
+
+
+def told(verdict: Verdict, whose: str = "") -> Iterator[str]:
+    """A verdict, its evidence, and what to do next."""
+    yield f"{_SIGN[verdict.tone]} {whose}{verdict.sentence}"
+    yield from (f"    {evidence}" for evidence in verdict.evidence)
+    if verdict.next:
+        yield f"    try: {verdict.next}"
 
 
 def _title(result: Result) -> str:
@@ -40,7 +55,8 @@ def _positions(result: Result) -> int:
 
 def _labels(result: Result) -> list[str]:
     rows = [
-        "concurrency",
+        "load",
+        *(["prompt tokens"] if _long(result) else []),
         "requests",
         "tok/s",
         "time to first token",
@@ -52,12 +68,17 @@ def _labels(result: Result) -> list[str]:
     return rows + [f"position {n}" for n in range(_positions(result))]
 
 
-def _column(level: Level) -> list[str]:
+def _long(result: Result) -> bool:
+    return any(level.context for level in result.levels)
+
+
+def _column(level: Level, name: str, long: bool) -> list[str]:
     limited = level.generator is not None and level.generator.limited
     failed = f" ({level.failed} failed)" if level.failed else ""
     rate = "≥ " * limited + figure(level.tok_s, "{:.1f}") + _interval(level)
     return [
-        str(level.concurrency),
+        name,
+        *([figure(level.prompt_tokens, "{:,.0f}")] if long else []),
         f"{level.completed}{failed}",
         rate,
         _ms(level.ttft),

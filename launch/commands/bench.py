@@ -38,12 +38,44 @@ def _levels(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[i
     return levels
 
 
+def _temperatures(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[float, ...]:
+    """ "0,0.7" -> (0.0, 0.7)."""
+    try:
+        found = tuple(dict.fromkeys(float(word) for word in value.split(",") if word.strip()))
+    except ValueError:
+        found = ()
+    if not found or not all(0 <= temperature <= 2 for temperature in found):
+        raise click.BadParameter("numbers from 0 to 2, with commas between: 0,0.7")
+    return found
+
+
+def _contexts(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
+    """ "0,8000" -> (0, 8000)."""
+    try:
+        found = tuple(dict.fromkeys(int(word) for word in value.split(",") if word.strip()))
+    except ValueError:
+        found = ()
+    if not found or not all(0 <= length <= 10_000_000 for length in found):
+        raise click.BadParameter("whole numbers of tokens, with commas between: 0,8000")
+    return found
+
+
 @click.command(
     "bench", cls=_SplitAtDashes, options_metavar="[OPTIONS]", epilog="bench [RUN] [OPTIONS] [-- COMMAND …]"
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--url", help="The server's address.  [the run's]")
 @click.option("--concurrency", default="1,8", callback=_levels, show_default=True, help="Requests at a time.")
+@click.option(
+    "--temperature", default="0", callback=_temperatures, show_default=True, help="Such as 0,1: each."
+)
+@click.option(
+    "--context",
+    default="0",
+    callback=_contexts,
+    show_default=True,
+    help="Tokens of text before each prompt: 0,8000.",
+)
 @click.option("--requests", default="", callback=_levels, help="Requests for each level.  [each prompt once]")
 @click.option("--max-tokens", type=click.IntRange(1), default=128, show_default=True, help="Of each request.")
 @click.option(
@@ -112,6 +144,8 @@ def _measure(
             ask = builtin.Ask(
                 url=url,
                 concurrency=options["concurrency"],
+                temperature=options["temperature"],
+                context=options["context"],
                 requests=options["requests"],
                 max_tokens=options["max_tokens"],
                 max_time=options["max_time"],
@@ -141,7 +175,7 @@ class _Line:
         left = "" if now.left_s is None else f", {now.left_s:.0f} s left"
         rate = "" if now.tok_s is None else f", {now.tok_s:.0f} tok/s"
         failed = f", {now.failed} failed" if now.failed else ""
-        self._draw(f"concurrency {now.concurrency}: {now.done} of {now.total} requests{rate}{failed}{left}")
+        self._draw(f"{now.name}: {now.done} of {now.total} requests{rate}{failed}{left}")
 
     def command(self, _seconds: float) -> None:
         """The command draws on stderr itself."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from collectors.errors import SpecwatchError
+from collectors.reading.varied import varied
 from collectors.reading.verdict import Gain, Measured, Verdict, gain, verdict
 from launch.compare.contrast import Difference, differences
 from launch.compare.sides import Side
@@ -26,6 +27,8 @@ class Row(Struct, frozen=True):
     concurrency: int | None
     baseline: Measured
     cells: tuple[Cell, ...]
+    temperature: float | None = None
+    context: int | None = None
 
 
 class Contrast(Struct, frozen=True):
@@ -43,6 +46,7 @@ class Comparison(Struct, frozen=True):
     rows: tuple[Row, ...]
     contrasts: tuple[Contrast, ...]
     warnings: tuple[str, ...]
+    varied: dict[str, tuple[Verdict, ...]] = {}  # side -> what temperature and context do to its acceptance
 
 
 def compare(sides: Sequence[Side]) -> Comparison:
@@ -55,8 +59,8 @@ def compare(sides: Sequence[Side]) -> Comparison:
     rows = tuple(_rows(base, others, plain))
     if not rows:
         raise SpecwatchError(
-            "the sides have no concurrency in common: " + "; ".join(f"{s.name} {_levels(s)}" for s in sides),
-            "bench both with the same --concurrency",
+            "the sides have no load in common: " + "; ".join(f"{s.name} {_levels(s)}" for s in sides),
+            "bench both with the same --concurrency, --temperature and --context",
         )
     contrasts = tuple(_contrast(base, other) for other in others)
     return Comparison(
@@ -66,6 +70,7 @@ def compare(sides: Sequence[Side]) -> Comparison:
         rows,
         contrasts,
         tuple(_warnings(base, others, contrasts, plain)),
+        {side.name: said for side in others if (said := tuple(varied(side.levels)))},
     )
 
 
@@ -89,7 +94,7 @@ def _model(name: str) -> str:
 
 
 def _levels(side: Side) -> str:
-    return ", ".join(str(m.concurrency) if m.concurrency else m.name or "?" for m in side.levels)
+    return ", ".join(m.name or "?" for m in side.levels)
 
 
 def _rows(base: Side, others: Sequence[Side], plain: bool) -> Iterator[Row]:
@@ -98,11 +103,18 @@ def _rows(base: Side, others: Sequence[Side], plain: bool) -> Iterator[Row]:
             _cell(other.name, it, measured, plain)
             for other in others
             for it in other.levels
-            if (it.concurrency, it.name if it.concurrency is None else "")
-            == (measured.concurrency, measured.name if measured.concurrency is None else "")
+            if _same_load(it, measured)
         )
         if cells:
-            yield Row(measured.concurrency, measured, cells)
+            yield Row(measured.concurrency, measured, cells, measured.temperature, measured.context)
+
+
+def _same_load(a: Measured, b: Measured) -> bool:
+    """A saved result does not tell all: what one side does not know is no difference."""
+    if a.concurrency is None and b.concurrency is None and a.name != b.name:
+        return False
+    pairs = ((a.temperature, b.temperature), (a.context, b.context))
+    return a.concurrency == b.concurrency and all(x is None or y is None or x == y for x, y in pairs)
 
 
 def _cell(name: str, it: Measured, base: Measured, plain: bool) -> Cell:

@@ -13,7 +13,8 @@ from collectors.record.folder import RunFolder, RunInfo
 from collectors.record.follow import Follower
 from collectors.record.runs import find
 from launch.bench import ownresult
-from launch.bench.result import Level, OwnResult, Result
+from launch.bench.measured import measured, with_counters
+from launch.bench.result import OwnResult, Result
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ def _decode(path: Path) -> Result:
 
 
 def _of_result(result: Result, name: str) -> Side:
-    levels = tuple(_of_level(level) for level in result.levels if level.completed)
+    levels = measured(result)
     if not levels and result.own is not None and result.own.tok_s is not None:
         levels = (of_own(result.own, result.counters),)
     limited = [
@@ -119,34 +120,8 @@ def _of_result(result: Result, name: str) -> Side:
     )
 
 
-def _of_level(level: Level) -> Measured:
-    return _with_counters(
-        Measured(
-            name=f"c{level.concurrency}",
-            concurrency=level.concurrency,
-            tok_s=level.tok_s,
-            tok_s_ci=level.tok_s_ci95,
-        ),
-        level.counters,
-    )
-
-
-def _with_counters(measured: Measured, counted: Figures | None) -> Measured:
-    if counted is None:
-        return measured
-    return msgspec.structs.replace(
-        measured,
-        tok_s=measured.tok_s if measured.tok_s is not None else counted.tok_s,
-        drafts=counted.drafts,
-        draft_tokens=counted.draft_tokens,
-        accepted=counted.accepted,
-        per_position=counted.per_position or (),
-        step_s=counted.step_s,
-    )
-
-
 def of_own(own: OwnResult, counted: Figures | None = None) -> Measured:
-    measured = Measured(
+    found = Measured(
         name=f"c{own.concurrency}" if own.concurrency else "",
         concurrency=own.concurrency,
         tok_s=own.tok_s,
@@ -157,11 +132,11 @@ def of_own(own: OwnResult, counted: Figures | None = None) -> Measured:
         step_s=own.mean_step_s,
     )
     if own.drafts is None:
-        return _with_counters(measured, counted)
-    if not measured.per_position and counted is not None and counted.per_position:
+        return with_counters(found, counted)
+    if not found.per_position and counted is not None and counted.per_position:
         # `vllm bench serve` of some versions counts drafts and leaves the positions out; the server counts both.
-        return msgspec.structs.replace(measured, per_position=counted.per_position)
-    return measured
+        return msgspec.structs.replace(found, per_position=counted.per_position)
+    return found
 
 
 def _of_record(folder: RunFolder, info: RunInfo, bench: str) -> Side:
@@ -196,8 +171,11 @@ def _of_mark(serving: ServingState, bench: Benchmark) -> Measured:
     own = ownresult.of(bench.result, bench.id)  # what a wrapped command said of its own window
     if own is not None and own.tok_s is not None:
         return of_own(own, counted)
-    concurrency = bench.plan.get("concurrency")
-    name = bench.label or bench.id
-    return _with_counters(
-        Measured(name=name, concurrency=concurrency if isinstance(concurrency, int) else None), counted
+    concurrency, temperature, context = (bench.plan.get(n) for n in ("concurrency", "temperature", "context"))
+    asked = Measured(
+        name=bench.label or bench.id,
+        concurrency=concurrency if isinstance(concurrency, int) else None,
+        temperature=float(temperature) if isinstance(temperature, int | float) else None,
+        context=context if isinstance(context, int) else None,
     )
+    return with_counters(asked, counted)

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from collectors.reading.verdict import Measured
-from launch.bench.summary import DASH, figure, milliseconds, percent
+from launch.bench.summary import DASH, figure, milliseconds, percent, told
 from launch.compare.comparison import Cell, Comparison, Row
 
-_SIGN = {"good": "✓", "bad": "✗", "unsure": "~", "unknown": "?"}
 DEFINITIONS = (
-    "speed-up: tok/s over the baseline's at the same concurrency, ± 95 %. length: tokens a step, bonus token included",
+    "speed-up: tok/s over the baseline's at the same load, ± 95 %. length: tokens a step, bonus token included",
     "= 1 + accepted/drafts. T_s/T_0: a step's time over a plain one's = the length from which speculation pays.",
 )
 
@@ -16,7 +15,7 @@ DEFINITIONS = (
 def grid(comparison: Comparison) -> list[list[str]]:
     """Head and rows of the table; a row for each side and concurrency, the baseline's first."""
     positions = max((len(c.measured.per_position) for r in comparison.rows for c in r.cells), default=0)
-    head = ["", "conc.", "tok/s", "speed-up", "acceptance", "length", "step", "T_s/T_0", "pays from"]
+    head = ["", "load", "tok/s", "speed-up", "acceptance", "length", "step", "T_s/T_0", "pays from"]
     rows = [head + [f"pos {i}" for i in range(positions)]]
     for row in comparison.rows:
         rows.append(_cells(comparison.baseline, row.baseline, None, positions))
@@ -29,7 +28,7 @@ def _cells(name: str, it: Measured, cell: Cell | None, positions: int) -> list[s
     even = gained.break_even_rate if gained else None
     return [
         name,
-        figure(it.concurrency, "{}"),
+        it.name.removeprefix("c") if it.concurrency else DASH,
         figure(it.tok_s, "{:.1f}"),
         _speedup(cell),
         percent(it.rate),
@@ -59,6 +58,7 @@ def lines(comparison: Comparison) -> Iterator[str]:
     yield ""
     for row_ in comparison.rows:
         yield from _verdicts(row_)
+    yield from _varied(comparison)
     yield from _differences(comparison)
     yield from (f"! {warning}" for warning in comparison.warnings)
     yield from ("", *DEFINITIONS)
@@ -66,12 +66,14 @@ def lines(comparison: Comparison) -> Iterator[str]:
 
 def _verdicts(row: Row) -> Iterator[str]:
     for cell in row.cells:
-        if cell.verdict is None:
-            continue
-        yield f"{_SIGN[cell.verdict.tone]} {cell.side}: {cell.verdict.sentence}"
-        yield from (f"    {evidence}" for evidence in cell.verdict.evidence)
-        if cell.verdict.next:
-            yield f"    try: {cell.verdict.next}"
+        if cell.verdict is not None:
+            yield from told(cell.verdict, f"{cell.side}: ")
+
+
+def _varied(comparison: Comparison) -> Iterator[str]:
+    for side, said in comparison.varied.items():
+        for verdict in said:
+            yield from told(verdict, f"{side}: ")
 
 
 def _differences(comparison: Comparison) -> Iterator[str]:
@@ -86,6 +88,7 @@ def markdown(comparison: Comparison) -> str:
     body = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     body += ["| " + " | ".join(row) + " |" for row in rows]
     said = [f"* {line.strip()}" for row in comparison.rows for line in _verdicts(row)]
+    said += [f"* {line.strip()}" for line in _varied(comparison)]
     said += [f"* {line}" for line in _differences(comparison)] + [f"* {w}" for w in comparison.warnings]
     return (
         "\n".join(

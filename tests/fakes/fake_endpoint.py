@@ -11,14 +11,27 @@ from collections.abc import Callable
 from typing import Any
 
 CYCLE = (3, 1, 0, 2)  # accepted of K drafted tokens, step by step
+POOR = (1, 0, 0, 0)  # … where the drafter is worse
+LONG = 500  # tokens of a prompt, four characters each
 
 
 class Endpoint:
-    """Serves on 127.0.0.1 in a thread of its own. `step_s` 0: as fast as it can."""
+    """Serves on 127.0.0.1 in a thread of its own. `step_s` 0: as fast as it can.
+
+    `worse_with`: "temperature" or "context" makes the drafter worse above 0, or beyond LONG tokens.
+    """
 
     def __init__(
-        self, *, k: int = 3, step_s: float = 0.0, template: bool = True, fail_every: int = 0, port: int = 0
+        self,
+        *,
+        k: int = 3,
+        step_s: float = 0.0,
+        template: bool = True,
+        fail_every: int = 0,
+        port: int = 0,
+        worse_with: str = "",
     ) -> None:
+        self.worse_with = worse_with
         self.k, self.step_s, self.template, self.fail_every, self.port = k, step_s, template, fail_every, port
         self.generated = self.prompt = self.drafts = self.accepted = self.finished = self.running = 0
         self.at = [0] * k
@@ -100,8 +113,14 @@ class Endpoint:
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         try:
-            await self._stream(int(ask["max_tokens"]), _writer(writer, chat))
-            usage = {"choices": [], "usage": {"completion_tokens": int(ask["max_tokens"])}}
+            text = ask["messages"][-1]["content"] if ask.get("messages") else ask.get("prompt", "")
+            prompt = 20 + len(text) // 4  # a chat template's, and four characters a token
+            poor = {"temperature": ask.get("temperature", 0) > 0, "context": prompt > LONG}.get(
+                self.worse_with, False
+            )
+            await self._stream(int(ask["max_tokens"]), _writer(writer, chat), POOR if poor else CYCLE)
+            counted = {"completion_tokens": int(ask["max_tokens"]), "prompt_tokens": prompt}
+            usage = {"choices": [], "usage": counted}
             _chunk(writer, f"data: {json.dumps(usage)}\n\ndata: [DONE]\n\n")
             writer.write(b"0\r\n\r\n")
             await writer.drain()
@@ -109,7 +128,7 @@ class Endpoint:
             self.running -= 1
             self.finished += 1
 
-    async def _stream(self, tokens: int, write: Callable[[int], Any]) -> None:
+    async def _stream(self, tokens: int, write: Callable[[int], Any], cycle: tuple[int, ...]) -> None:
         """One token from the prefill, then steps of 1 + accepted."""
         self.prompt += 10
         self.ttft = [self.ttft[0] + 1, self.ttft[1] + self.step_s]
@@ -117,7 +136,7 @@ class Endpoint:
         self.generated, left, turn = self.generated + 1, tokens - 1, 0
         while left > 0:
             await asyncio.sleep(self.step_s)
-            accepted = min(CYCLE[turn % len(CYCLE)], self.k, left - 1)
+            accepted = min(cycle[turn % len(cycle)], self.k, left - 1)
             self.drafts += self.k > 0
             self.accepted += accepted
             for position in range(accepted):

@@ -1,0 +1,93 @@
+"""What temperature and context do to acceptance: said only where one benchmark varied just that.
+
+Two shares at position 0 are compared, each of as many drafts (positions after it are not independent of it): the 95 %
+interval of their difference must not hold 0, and the drop must be one that matters.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from math import sqrt
+
+from msgspec import Struct
+
+from collectors.reading.verdict import ENOUGH_DRAFTS, Measured, Verdict
+
+MATTERS = 0.05  # of a share: less hardly moves the speed
+
+
+class _Factor(Struct, frozen=True):
+    """What a benchmark can vary. `fits`: what a drop is consistent with; `then`: the experiment that tells."""
+
+    name: str
+    value: Callable[[Measured], float | None]
+    shown: Callable[[float], str]
+    fits: str
+    then: str
+
+
+FACTORS = (
+    _Factor(
+        "temperature",
+        lambda it: it.temperature,
+        lambda value: f"{value:g}",
+        "sampling that no drafter can foresee; it is no fault of the drafter's",
+        "measure at the temperature that you serve at",
+    ),
+    _Factor(
+        "context",
+        lambda it: it.context,
+        lambda value: f"{value:,.0f} tokens",
+        "a drafter that was trained on shorter texts, or whose RoPE scaling or window is not the target's",
+        "specwatch doctor TARGET DRAFTER; or the same lengths with another drafter",
+    ),
+)
+
+
+def varied(levels: Sequence[Measured]) -> Iterator[Verdict]:
+    """For each factor that was varied alone: the greatest drop that is sure, else that none is."""
+    for factor in FACTORS:
+        pairs = list(_pairs(levels, factor))
+        if not pairs:
+            continue
+        drops = [(_drop(low, high), low, high) for low, high in pairs]
+        worst = max(drops, key=lambda drop: drop[0] - _half(*drop[1:]))
+        yield _said(factor, *worst)
+
+
+def _pairs(levels: Sequence[Measured], factor: _Factor) -> Iterator[tuple[Measured, Measured]]:
+    """Two levels that differ in the factor alone, the lesser first; only such as have drafts enough."""
+    known = [level for level in levels if level.per_position and (level.drafts or 0) >= ENOUGH_DRAFTS]
+    for one, other in combinations(known, 2):
+        a, b = factor.value(one), factor.value(other)
+        rest = all(f.value(one) == f.value(other) for f in FACTORS if f is not factor)
+        if a is not None and b is not None and a != b and rest and one.concurrency == other.concurrency:
+            yield (one, other) if a < b else (other, one)
+
+
+def _drop(low: Measured, high: Measured) -> float:
+    return low.per_position[0] - high.per_position[0]
+
+
+def _half(low: Measured, high: Measured) -> float:
+    """Half of the 95 % interval of the difference."""
+    return 1.96 * sqrt(sum(a * (1 - a) / (it.drafts or 1) for it in (low, high) for a in it.per_position[:1]))
+
+
+def _said(factor: _Factor, drop: float, low: Measured, high: Measured) -> Verdict:
+    ends = [factor.shown(factor.value(it) or 0.0) for it in (low, high)]
+    shares = [f"{it.per_position[0]:.1%}" for it in (low, high)]
+    at = f"concurrency {low.concurrency}, {low.drafts:,} and {high.drafts:,} drafts"
+    half = _half(low, high)
+    evidence = (
+        f"position 0: {shares[0]} at {ends[0]}, {shares[1]} at {ends[1]} ({at}); difference ±{half:.1%}",
+    )
+    if drop - half > 0 and drop >= MATTERS:
+        sentence = (
+            f"Worse with {factor.name}: position 0 is accepted {shares[0]} of the time at {ends[0]}, {shares[1]} at "
+            f"{ends[1]}: consistent with {factor.fits}."
+        )
+        return Verdict(f"worse-with-{factor.name}", "bad", sentence, evidence, factor.then)
+    sentence = (
+        f"Acceptance holds with {factor.name}: position 0 {shares[0]} at {ends[0]}, {shares[1]} at {ends[1]}."
+    )
+    return Verdict(f"holds-with-{factor.name}", "good", sentence, evidence)
