@@ -300,8 +300,12 @@ def test_what_an_orderly_stop_leaves_behind_is_no_failure(end: str) -> None:
 
 def test_a_child_that_was_told_to_end_is_a_stop() -> None:
     """Signal 15 comes from outside: from who stops the server, and often to its children first."""
-    told = "[2026-08-02 00:17:43] Subprocess detokenizer (pid=3) crashed with exit code -15. Triggering SIGQUIT"
-    after = "[2026-08-02 00:17:43] SIGQUIT received. signum=None, frame=None. It usually means one child failed."
+    told = (
+        "[2026-08-02 00:17:43] Subprocess detokenizer (pid=3) crashed with exit code -15. Triggering SIGQUIT"
+    )
+    after = (
+        "[2026-08-02 00:17:43] SIGQUIT received. signum=None, frame=None. It usually means one child failed."
+    )
     assert not read(f"{told}\n{after}").failed
 
 

@@ -110,8 +110,9 @@ FATAL = (
     Fatal("slurm-oom", "oom_kill event", names=True),
     Fatal("srun-oom", ": Out Of Memory", names=True),
     Fatal("pod-oom", "Reason: OOMKilled", names=True),
-    Fatal("container-killed", " exited with code 137", soft=True, names=True),
-    Fatal("container-crashed", " exited with code 139", soft=True, names=True),
+    Fatal("container-killed", "-1 exited with code 137", soft=True, names=True),  # compose's own names only
+    Fatal("container-killed-v1", "_1 exited with code 137", soft=True, names=True),
+    Fatal("container-crashed", "-1 exited with code 139", soft=True, names=True),
     Fatal("unit-crashed", "code=dumped, status=", soft=True, names=True),
     Fatal("rocm-fault", "Memory access fault by GPU", names=True),
     Fatal("sgl-warmup", "Initialization failed. warmup error"),
