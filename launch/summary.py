@@ -6,14 +6,16 @@ from typing import Any
 from msgspec import structs
 
 from collectors.reading.eta import arrival
-from collectors.reading.report import Report, phase, report
+from collectors.reading.report import Report, conclusion, phase, report
 from collectors.reading.state import State
+from collectors.reading.timeline import spans
 from collectors.record.folder import RunFolder
 from collectors.record.follow import STALE_S, Follower
 from launch import figures
 
 __all__ = ["Status", "cause", "coming", "lines", "lives", "phase", "progress", "read", "standing", "status"]
 
+CAUGHT_UP_S = 5.0  # of a foreign run: within it the log's past is read
 ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang"}
 
 
@@ -80,6 +82,7 @@ def lines(run: Follower, now: Status) -> Iterator[str]:
     if now.spec is not None:
         yield _speculation(now.spec)
     yield from cause(now)
+    yield from beside(now)
     if now.live is None:
         yield "nothing records this run any more; `specwatch attach --no-screen` goes on with it"
     elif now.live and now.age_s is not None and now.age_s > STALE_S:
@@ -88,19 +91,29 @@ def lines(run: Follower, now: Status) -> Iterator[str]:
 
 def standing(state: State, now: Status) -> str:
     """`loading for 7:21, started 7:42 ago`"""
-    ran = (
-        f"ran {figures.duration(state.t)}"
-        if now.live is False
-        else f"started {figures.duration(state.t)} ago"
-    )
-    begun = [step.t0 for step in state.log.steps if step.t1 is None]
-    since = f" for {figures.duration(max(0.0, state.t - begun[-1]))}" if begun and now.live else ""
+    ran = f"{'watched' if state.run.foreign else 'ran'} {figures.duration(state.t)}"
+    if now.live is not False:
+        ran = (
+            f"watched for {figures.duration(state.t)}"
+            if state.run.foreign
+            else f"started {figures.duration(state.t)} ago"
+        )
+    begun = _begun(state, now)
+    since = f" for {figures.duration(max(0.0, state.t - begun))}" if begun is not None and now.live else ""
     ended = ""
     if now.exit is not None:
         code, signal = now.exit["code"], now.exit["signal"]
         how = f"signal {signal}" if signal is not None else None if code is None else f"exit code {code}"
         ended = f", {how or now.exit['reason'] or 'exit code unknown'}"
     return f"{now.phase}{since}, {ran}{ended}"
+
+
+def _begun(state: State, now: Status) -> float | None:
+    """Since when it stands where it does. What a foreign log said before we came has no time of ours."""
+    if now.phase == "failed":
+        return conclusion(state).failed_t
+    running = [t0 for _, t0, t1 in spans(state) if t1 is None]
+    return running[-1] if running and not (state.run.foreign and running[-1] < CAUGHT_UP_S) else None
 
 
 def progress(now: Report) -> str | None:
@@ -118,6 +131,9 @@ def progress(now: Report) -> str | None:
 def coming(state: State) -> str | None:
     """`ready in about 14 min (median of 3 earlier starts, ±2 min)`; None where nothing tells."""
     found = arrival(state)
+    if found.late is not None:
+        runs = "the one earlier start" if found.n == 1 else f"any of {found.n} earlier starts"
+        return f"this step has had {figures.about(found.late)} more than in {runs}"
     if found.seconds is None or found.source == "bar":  # the bar's own line says that already
         return None
     until = f"{found.of} {'in' if found.of == 'ready' else 'done in'} about {figures.about(found.seconds)}"
@@ -142,6 +158,15 @@ def cause(now: Report) -> Iterator[str]:
         yield f"cause: not in the log{nearest}"
 
 
+def beside(now: Report) -> Iterator[str]:
+    """What no line of the log tells: patches that failed or never ran, what doctor warned of, a stranger's socket."""
+    told = now.root_cause["line"] if now.root_cause is not None else None
+    for problem in now.problems:
+        if problem["lineno"] is None and problem["line"] != told:
+            sign = "✗" if problem["severity"] == "error" else "!"
+            yield f"{sign} {problem['line']}" + (f": {problem['advice']}" if problem["advice"] else "")
+
+
 def _memory(gpus: list[dict[str, Any]]) -> str:
     used = " ".join(
         figures.DASH if gpu["used_mib"] is None else f"{gpu['used_mib'] / 1024:.1f}" for gpu in gpus
@@ -155,7 +180,7 @@ def _memory(gpus: list[dict[str, Any]]) -> str:
 def _speculation(spec: dict[str, Any]) -> str:
     drafted = spec.get("drafted")
     sample = f" of {drafted:,} drafted tokens" if drafted is not None else ""
-    text = f"acceptance {figures.percent(spec.get('rate'))}{sample}"
+    text = f"acceptance {figures.percent(spec.get('rate'))}{sample}, as the log printed last"
     if spec.get("mean_length") is not None:
         text += f", mean length {spec['mean_length']:.2f} (bonus token included)"
     if spec.get("per_position"):

@@ -1,12 +1,15 @@
 """Patch lines of several processes -> counts and troubles."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from collectors.reading.events import AnyEvent, HostSample, Log, Proc, RunFacts, Started
+from collectors.reading.events import AnyEvent, HostSample, Log, Proc, RunFacts, Started, Tick
 from collectors.reading.report import report
 from collectors.reading.state import State, step
+from tests.conftest import Cli
+from tests.run_folders import make_run, write_record
 
 LOADING = b"(Worker_TP0 pid=3) INFO 12-01 03:25:08 [gpu_model_runner.py:3562] Starting to load model m/K...\n"
 
@@ -65,6 +68,17 @@ def test_a_process_without_it_is_named() -> None:
     lines = [said("eagle3.whitelist", "applied", pid) for pid in (1, 2)]
     assert errors(state_of(*lines, LOADING, procs=procs)) == ["the patches did not run in VLLM::Worker_TP0"]
     assert errors(state_of(*lines, said("eagle3.whitelist", "applied", 3), LOADING, procs=procs)) == []
+
+
+def test_status_says_what_no_line_of_the_log_does(state: Path, cli: Cli) -> None:
+    facts = RunFacts(patches=("eagle3",), advice=("doctor, t2d: t2d marks 3 ids of 96",))
+    folder = make_run(state / "runs", "r", facts=facts)
+    folder.server_log.write_bytes(said("eagle3.whitelist", "failed", 1))
+    size = folder.server_log.stat().st_size
+    write_record(folder, [Log(t=1.0, offset=0, data=b"x" * size), Tick(t=2.0)])
+    text = cli("status", "r").stdout
+    assert "\n✗ patch eagle3.whitelist failed: the log says why\n" in text
+    assert "\n! doctor, t2d: t2d marks 3 ids of 96\n" in text
 
 
 @pytest.mark.parametrize(
