@@ -50,12 +50,12 @@ def main() -> None:
             json.dumps({"env": dict(os.environ), "argv": sys.argv, "cwd": os.getcwd()})
         )
     say("[api_server.py:1] vLLM API server version 0.32.0")
-    for _ in range(options.children):
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     if options.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
         signal.signal(signal.SIGTERM, lambda *_: stop())
+    for _ in range(options.children):
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     time.sleep(options.ready_after)
     if options.exit is not None:
         say("[core.py:1] it cannot go on")
