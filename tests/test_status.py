@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import ExitCode
-from collectors.reading.events import Exit, Gpu, GpuSample, RunFacts, Tick
+from collectors.reading.events import Clock, Exit, Gpu, GpuSample, Log, RunFacts, Tick
 from collectors.record.folder import hold
 from tests.conftest import Cli, Importer
 from tests.run_folders import make_run, write_record
@@ -91,3 +91,23 @@ def test_no_such_run(cli: Cli) -> None:
     assert answer.returncode == ExitCode.NO_SUCH_RUN
     assert answer.stdout == ""
     assert answer.stderr.splitlines()[0].startswith("error: ")
+
+
+def test_a_failure_is_dated_by_itself_and_a_foreign_log_by_nothing(state: Path, cli: Cli) -> None:
+    """ "failed for 5:11" stood at the very second of the death: that was since its last step began."""
+    said = b"(EngineCore pid=2) ERROR 12-01 10:00:00 [core.py:9] EngineCore failed to start.\n"
+    begun = (
+        b"(APIServer pid=1) INFO 12-01 03:25:00 [startup.py:40] vLLM server version 0.32.0, serving model m\n"
+    )
+    for run_id, foreign in (("ours", False), ("theirs", True)):
+        folder = make_run(state / "runs", run_id, facts=RunFacts(foreign=foreign))
+        folder.server_log.write_bytes(begun + said)
+        logs = [Log(t=1.0, offset=0, data=begun), Log(t=300.0, offset=len(begun), data=said)]
+        if foreign:
+            logs = logs[:1]
+        write_record(folder, [Clock(t=0.0, wall=1e9), *logs, Tick(t=310.0)])
+        lock = hold(folder.recorder_lock)
+        assert lock is not None
+        told = cli("status", run_id).stdout
+        os.close(lock)
+        assert ("starting, watched for 5:10" if foreign else "failed for 0:10, started 5:10 ago") in told

@@ -12,11 +12,16 @@ from collectors.reading.log.parts import Bar
 from collectors.reading.log.phases import ORDER
 from collectors.reading.series import Ring
 from collectors.reading.state import State
+from collectors.reading.timeline import spans
 
 RUNS = 5  # earlier runs that count
 _WINDOW_S = 30.0  # of bytes read, for their rate
 _JUMP = 3.0  # a unit this many times slower than those before it is another pace: the page cache ended
 _AGREE = 0.25  # how far bytes and bar may differ, as parts of the whole, and still tell of the same load
+_LATE_S, _LATE = (
+    10.0,
+    0.5,
+)  # a step that has had so much more than its longest makes the median of the rest idle talk
 _START = ORDER[: ORDER.index("ready")]
 
 
@@ -29,6 +34,9 @@ class Arrival(Struct, frozen=True):
     source: Literal["history", "bytes", "bar"] | None = None
     n: int = 0  # earlier runs it is the median of
     of: str = "ready"
+    late: float | None = (
+        None  # no time can be given: the running step has had so much longer than ever before
+    )
 
 
 def arrival(state: State) -> Arrival:
@@ -36,7 +44,10 @@ def arrival(state: State) -> Arrival:
     up = log.ready or (state.life.health == 200 and state.life.owner != "other")
     if up or log.stopping_t is not None or state.life.exit is not None or log.suspects.fatal is not None:
         return Arrival()
-    return _history(state) or _bytes(state) or _bar(state) or Arrival()
+    past = _history(state)
+    if past is not None and past.late is None:
+        return past
+    return _bytes(state) or _bar(state) or past or Arrival()
 
 
 def _history(state: State) -> Arrival | None:
@@ -46,6 +57,10 @@ def _history(state: State) -> Arrival | None:
     if not runs or now not in _START:
         return None
     had = _had(state)
+    most = max(run[now] for run in runs)
+    late = had.get(now, 0.0) - most
+    if late > max(_LATE_S, _LATE * most):
+        return Arrival(None, None, "history", len(runs), late=late)
     coming = _START[_START.index(now) :]
     left = sum(max(0.0, median(run[step] for run in runs) - had.get(step, 0.0)) for step in coming)
     whole = [sum(max(0.0, run[step] - had.get(step, 0.0)) for step in coming) for run in runs]
@@ -61,10 +76,9 @@ def _lengths(run: PastRun) -> dict[str, float]:
 
 def _had(state: State) -> dict[str, float]:
     """Seconds that each step of this start has had until now."""
-    had = {"start": state.t if not state.log.steps else state.log.steps[0].t0}
-    for step in state.log.steps:
-        end = state.t if step.t1 is None else step.t1
-        had[step.name] = had.get(step.name, 0.0) + max(0.0, end - step.t0)
+    had = {} if state.log.steps else {"start": state.t}
+    for step, t0, t1 in spans(state):
+        had[step.name] = had.get(step.name, 0.0) + max(0.0, (state.t if t1 is None else t1) - t0)
     return had
 
 
@@ -98,7 +112,7 @@ def _bytes(state: State) -> Arrival | None:
     """
     total = sum(state.run.shard_bytes)
     begun = next((step.t0 for step in state.log.steps if step.name == "weights"), None)
-    if not total or begun is None or state.log.phase != "loading":
+    if not total or begun is None or state.log.steps[-1].name != "weights":
         return None
     ranks = max(
         1, sum((p.rchar or 0) > total / 100 for p in state.hosts.procs.values() if "Worker" in p.title)

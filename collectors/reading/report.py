@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from collectors.reading import patches, stamps
+from collectors.reading import patches
 from collectors.reading.eta import left_of
 from collectors.reading.events import Exit
 from collectors.reading.log.bars import shown
@@ -15,6 +15,7 @@ from collectors.reading.log.reader import settled
 from collectors.reading.log.state import LogState
 from collectors.reading.stall import stalled
 from collectors.reading.state import State
+from collectors.reading.timeline import timeline
 from collectors.redact import mask
 
 
@@ -232,26 +233,6 @@ def _whole(value: float | None) -> float | int | None:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 1)
-
-
-def timeline(state: State, year: int | None = None) -> list[dict[str, Any]]:
-    """The steps in order. A run that was watched has its own clock; a saved log has what it printed.
-
-    What we launched starts with the silence before its first line (6-19 s on the recordings).
-    """
-    watched = state.wall0 is not None
-    rows = []
-    for place, step in enumerate(state.log.steps):
-        if watched:
-            t0 = 0.0 if place == 0 and not state.run.foreign else step.t0
-            begun = stamps.iso((state.wall0 or 0.0) + t0)
-            took: float | None = (state.t if step.t1 is None else step.t1) - t0
-        else:
-            begun = stamps.printed(step.wall0, year) or ""
-            took = stamps.between(step.wall0, step.wall1 if step.t1 is not None else state.log.stamp)
-        rows.append({"phase": step.phase, "step": step.name, "started_at": begun or None, "clock": step.wall0,
-                     "seconds": _rounded(took), "detail": step.detail})  # fmt: skip
-    return rows
 
 
 def _cause(cause: Cause | None) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ import msgspec
 
 from collectors.reading.events import PastRun, RunFacts
 from collectors.reading.state import State
+from collectors.reading.timeline import spans
 from collectors.record.folder import RunFolder, RunInfo
 
 FILE = "timings.jsonl"
@@ -78,10 +79,10 @@ def past_run(state: State) -> PastRun:
     """The durations of the steps up to ready; steps of one name are summed."""
     ready = state.log.ready_t if state.log.ready_t is not None else state.t
     steps: dict[str, float] = {}
-    for step in state.log.steps:
-        if step.name in ("ready", "serving", "shutdown") or step.t0 > ready:
+    for step, t0, t1 in spans(state):
+        if step.name in ("ready", "serving", "shutdown") or t0 > ready:
             continue
-        seconds = min(step.t1 if step.t1 is not None else ready, ready) - step.t0
+        seconds = min(t1 if t1 is not None else ready, ready) - t0
         steps[step.name] = round(steps.get(step.name, 0.0) + max(0.0, seconds), 2)
     when = ""
     if state.wall0 is not None:

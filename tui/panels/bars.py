@@ -59,6 +59,12 @@ def arrival(view: View) -> list[Row]:
     if view.state.log.ready or view.ended or view.arrival is None:
         return []
     found: Arrival = view.arrival
+    if found.late is not None:
+        ever = "before" if found.n == 1 else f"in {found.n} runs"
+        return [
+            (("late by ", "muted"), (f"{fmt.duration(found.late)} ", "warn")),
+            ((f"longer than {ever} ", "muted"),),
+        ]
     if found.seconds is None:
         return []
     basis = {"bytes": "by bytes read", "bar": "by the bar's pace"}.get(found.source or "", "")

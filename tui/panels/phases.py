@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from collectors.reading.timeline import spans
 from tui import format as fmt
 from tui.rows import Row, Span, clean, left, right
 from tui.view import View
@@ -57,11 +58,11 @@ def _entries(view: View) -> list[Entry]:
     now = view.state.life.exit.t if view.state.life.exit else view.t
     took: dict[str, float] = {}
     signs: dict[str, str] = {}
-    for step in log.steps:
+    for step, t0, t1 in spans(view.state):
         if step.name not in NAMES:
             continue
-        end = step.t1 if step.t1 is not None else now
-        took[step.name] = took.get(step.name, 0.0) + max(0.0, end - step.t0)
+        end = t1 if t1 is not None else now
+        took[step.name] = took.get(step.name, 0.0) + max(0.0, end - t0)
         broke = log.failed_t is not None and (step.t1 is None or step.t1 >= log.failed_t)
         signs[step.name] = "✗" if broke else "✓" if step.t1 is not None else "▸"
     if log.ready:
