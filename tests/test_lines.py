@@ -5,7 +5,7 @@ import timeit
 
 import pytest
 
-from collectors.reading.log.lines import TEXT, Line, clean, lines
+from collectors.reading.log.lines import RAW, TEXT, Line, clean, lines
 
 
 def read(raw: str | bytes) -> list[Line]:
@@ -152,7 +152,7 @@ def test_escapes_controls_and_broken_utf8_are_cleaned() -> None:
 def test_a_long_line_is_cut() -> None:
     line = one("INFO 12-01 05:17:09 [x.py:1] " + "y" * 50_000)
     assert (len(line.text), line.head) == (TEXT, "vllm")
-    assert len(line.msg) <= TEXT
+    assert len(line.msg) == RAW - len("INFO 12-01 05:17:09 [x.py:1] ")
 
 
 # -- JSON logs (0.31+)
@@ -246,6 +246,47 @@ def test_a_hostile_line_costs_in_proportion_to_its_length(unit: str) -> None:
 def test_what_panes_and_pastes_put_round_a_line(raw: str) -> None:
     line = one(raw.format("(EngineCore pid=12) INFO 12-01 05:17:09 [core.py:98] Hello."))
     assert (line.process, line.wall, line.msg) == ("EngineCore", "12-01 05:17:09", "Hello.")
+
+
+RECORDS = (
+    (
+        "(Worker_TP0 pid=3) INFO 03-02 10:00:08 [gpu_model_runner.py:4125] Starting to load model m...",
+        "vllm",
+        "Starting",
+    ),
+    ("[2026-02-26 16:31:00 TP7] Load weight begin. avail mem=283.68 GB", "sglang", "Load weight begin."),
+    ("(APIServer pid=1) INFO:     Application startup complete.", "uvicorn", "Application startup"),
+)
+WRAPPERS = (
+    "vllm-1  | {}", "vllm-server-1  | 2026-03-01T10:00:00.123456789Z {}", "2026-03-01T10:00:00.123456789Z stderr F {}",
+    "[pod/vllm-0/vllm] 2026-03-01T10:00:00.123456789Z {}", "Mar  1 10:00:00 host docker/vllm[123]: {}",
+    "2026-03-01T10:00:00+0000 host vllm[123]: {}", "0: {}", "[0] {}", "[1,0]<stdout>:{}", "[1,0]<stderr>: {}",
+    "node-0: {}", "[default0]:{}", "[rank0]: {}", "2026-03-01 10:00:00.123 {}", "2026/03/01 10:00:00 {}",
+    "[2026-03-01 10:00:00] {}", "[2026-03-01T10:00:00Z] {}", "[10:00:00] {}", "(vllm) {}", "[vllm] {}", "vllm: {}",
+    "│ {}", "> {}", "    {}", "\t{}", "- {}", "12\t{}", "[36m(RayWorker pid=1)[0m {}", "(pid=4194, ip=169.254.13.7) {}",
+    "<38>1 2026-03-01T10:00:00Z host vllm - - {}", "2026-03-01 10:00:00,123 [INFO ] W-9000-m-stdout MODEL_LOG - {}",
+    "stderr: {}", "++ {}", "[vllm-0 vllm] {}", "^C{}", "(ServeReplica:default:LLM pid=1) {}", "[NODE 0] {}",
+    "Step 3/4 : {}", "#12 10.53 {}", '{{"log":"{}\\n","stream":"stderr","time":"2026-03-01T10:00:00.1Z"}}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize(("record", "head", "begins"), RECORDS, ids=[head for _, head, _ in RECORDS])
+def test_each_record_is_read_behind_each_wrapper(wrapper: str, record: str, head: str, begins: str) -> None:
+    line = read(wrapper.replace("{{", "{").replace("}}", "}").replace("{}", record))[-1]
+    assert line.head == head
+    assert line.msg.startswith(begins)
+
+
+def test_a_whole_log_on_one_line_is_split_at_its_records_and_not_between_nested_prefixes() -> None:
+    raw = (
+        '(APIServer pid=4) INFO:     127.0.0.1:1 - "GET /health HTTP/1.1" 200 OK (EngineCore_DP0 pid=5) '
+        "(Worker_TP1 pid=6) INFO 12-01 05:17:08 [core.py:9] Hello. (EngineCore_DP0 pid=5) ERROR 12-01 05:17:09 "
+        "[core.py:888] EngineCore failed to start."
+    )
+    assert [(line.process, line.level) for line in read(raw)] == [
+        ("APIServer", "INFO"), ("Worker_TP1", "INFO"), ("EngineCore_DP0", "ERROR"),
+    ]  # fmt: skip
 
 
 def test_a_duration_in_brackets_is_no_colour() -> None:

@@ -32,7 +32,7 @@ class Line(Struct):
     level: str | None = None  # DEBUG … CRITICAL where the head says it
     wall: str | None = None  # the head's own stamp, "12-01 05:17:09" or "2026-02-26 16:41:05"
     source: str | None = None  # the head's "file.py:123"
-    msg: str = ""
+    msg: str = ""  # at most 8,192
     head: str = ""  # whose head it has: "vllm", "uvicorn", "sglang", "python", "json" or none
 
 
@@ -49,6 +49,7 @@ _WRAPPER = re.compile(
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [\w.-]{1,80} [\w.@/-]{1,80}(?:\[\d{1,10}\])?: ?"
     r"|_bk;t=\d{1,16}"
     r"|\[pod/[^\]]{1,200}\] |\[(?:default)?\d{1,4}\]:\s?|\[rank\d{1,4}\]: |\d{1,4}: "
+    r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d,\d{3} \[\w{4,5} ?\] [\w.-]{1,80} MODEL_LOG - "  # TorchServe
     r"|[│┃] ?|\^C"  # the frame of a terminal's pane, a key that was echoed
     r")"
 )
@@ -58,6 +59,11 @@ _RESETS = ("[0m", "[0;0m")
 _PROC = re.compile(r" {0,8}\(([A-Za-z][^|\"'\[\]{}]{0,120}?) pid=(\d{1,10})(?:, ip=[\d.:a-f]{1,45})?\) ?")
 _GLUED = re.compile(
     r"(?<=\S)\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) "
+)
+# A whole log on one line, as digests of issues have it: before each record's prefix, not between nested ones.
+_COLLAPSED = re.compile(
+    r"(?<=[^)]) (?=(?:\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) ){1,3}"
+    r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ :])"
 )
 _LEVEL = r"(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
 _VLLM = re.compile(_LEVEL + r" (\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? \[?([^\]\s:\[]{1,200}:\d{1,6})\] ?")
@@ -89,8 +95,15 @@ def lines(raw: bytes, lineno: int, offset: int, t: float) -> Iterator[Line]:
         if records:
             yield from records
             return
-    text = clean(raw[:RAW].decode("utf-8", "replace")).rstrip()
+    if raw.lstrip()[:7] == b'{"log":' and (inner := _container(raw[:JSON])) is not None:
+        raw = inner
+    many = raw.count(b" pid=", 0, RAW) > 2
+    text = clean(raw[: JSON if many else RAW].decode("utf-8", "replace")).rstrip().removesuffix("^M")
     if not text:
+        return
+    if many and len(parts := _COLLAPSED.split(text)) > 1:
+        for part in parts:
+            yield _line(part, lineno, offset, t)
         return
     begin = 0
     if "%" in text and "<" in text:
@@ -116,7 +129,7 @@ def _line(text: str, lineno: int, offset: int, t: float) -> Line:
         if glued is not None:
             line.text = text = text[glued.start() :]
             at = _head(line, text, _prefixes(line, text, 0))
-    line.msg = text[at : at + TEXT]
+    line.msg = text[at : at + RAW]
     return line
 
 
@@ -139,11 +152,14 @@ def _head(line: Line, text: str, at: int) -> int:
     elif first in "DIWEC" and (head := _UVICORN.match(text, at)):
         line.head, line.level = "uvicorn", head[1]
     elif first == "[" and (head := _SGLANG.match(text, at)):
+        head = _SGLANG.match(text, head.end()) or head  # behind somebody's stamp
         line.head, line.wall = "sglang", head[1]
         line.process = head[2].strip().replace(" ", "_") or line.process
-        inner = _UVICORN.match(text, head.end())
-        if inner is not None:
+        at = _prefixes(line, text, head.end())
+        if (inner := _UVICORN.match(text, at)) is not None:
             line.head, line.level, head = "uvicorn", inner[1], inner
+        elif (inner := _VLLM.match(text, at)) is not None:  # behind somebody's stamp in brackets
+            line.head, (line.level, line.wall, line.source), head = "vllm", inner.group(1, 2, 3), inner
     elif first.isdigit() and (head := _PYTHON.match(text, at)):
         line.head, (line.wall, line.level) = "python", head.group(1, 2)
         line.source = head[3][:-3] if head[3] else None
@@ -152,12 +168,55 @@ def _head(line: Line, text: str, at: int) -> int:
             line.head, line.wall, head = "sglang", relayed[1], relayed
             line.process = relayed[2].strip().replace(" ", "_") or line.process
     else:
-        # VLLM_LOGGING_PREFIX stands before the level
-        head = _VLLM.search(text, at, at + 120) if first and " [" in text[at : at + 120] else None
-        if head is None:
-            return at
-        line.head, (line.level, line.wall, line.source) = "vllm", head.group(1, 2, 3)
+        return _head_further_on(line, text, at)
     return head.end()
+
+
+def _head_further_on(line: Line, text: str, at: int) -> int:
+    """A head behind what VLLM_LOGGING_PREFIX or some wrapper put before it: as `_head`. Not behind a quote, which may
+    hold a user's words."""
+    window = text[at : at + _FURTHER]
+    if " [" in window and (head := _VLLM.search(text, at, at + _FURTHER)):
+        line.head, (line.level, line.wall, line.source) = "vllm", head.group(1, 2, 3)
+        return head.end()
+    for mark, pattern in (("[20", _SGLANG), (":  ", _UVICORN)):
+        found = pattern.search(text, at, at + _FURTHER + 60) if mark in window else None
+        if found is not None and found.start() - at <= _FURTHER and _wraps(text[at : found.start()]):
+            return _head(line, text, found.start())
+    return at
+
+
+def _wraps(before: str) -> bool:
+    """Whether a program put this in front of each line: a stamp, a name, a number; no sentence and no level."""
+    words = before.split()
+    plain = sum(word.isalpha() for word in words)
+    return (
+        before[-1:] in " \t:>]|"
+        and not _QUOTED.search(before)
+        and plain < 3
+        and not _LEVELS.intersection(words)
+    )
+
+
+_FURTHER = 120
+_QUOTED = re.compile(r"[\"'`]")
+_LEVELS = {
+    f"{level}{end}" for level in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL") for end in ("", ":")
+}
+
+
+def _container(raw: bytes) -> bytes | None:
+    """The line within docker's json-file record."""
+    try:
+        record = msgspec.json.decode(raw.strip())
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    said = record.get("log") if isinstance(record, dict) else None
+    return (
+        said.rstrip("\r\n").encode("utf-8", "replace")
+        if isinstance(said, str) and "stream" in record
+        else None
+    )
 
 
 def _json(raw: bytes, lineno: int, offset: int, t: float) -> list[Line]:

@@ -19,6 +19,11 @@ from collectors.reading.log.state import LogState, Tail
 
 _END = re.compile(rb"[\r\n]")
 _FIGURES = ("SpecDecoding metrics: ", "Avg prompt throughput")
+_ECHOES = (
+    "Received request ",
+    "Receive: obj=",
+    "Finish: obj=",
+)  # a request that is logged holds its user's words
 _KEPT = JSON
 # What the processes of a dead server still print may be read, but moves nothing.
 _FIGURES_LEFT = ("engine", "memory_gib", "gen_tok_s", "spec", "stamp")
@@ -185,7 +190,7 @@ class _Reader:
     def _line(self, line: Line) -> None:
         if self.state.held is not None:
             self._continue(line)
-        echo = line.msg.startswith("Received request ") or (line.source or "").startswith("logger.py:")
+        echo = line.msg.startswith(_ECHOES) or (line.source or "").startswith("logger.py:")
         if self._begins_anew(line):
             self.state = effects.fresh(self.state)
             self.finder.reset()
