@@ -462,3 +462,12 @@ def test_sglang_ends_itself_and_the_shell_says_killed() -> None:
     )
     assert alone.failed
     assert not alone.in_view
+
+
+def test_a_shells_terminated_is_a_stop() -> None:
+    told = read(
+        "(APIServer pid=1) INFO:     Application startup complete.\n"
+        "./x.sh: line 3: 123 Terminated    vllm serve m\n"
+        "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:20 [core.py:3] EngineDeadError\n"
+    )
+    assert not told.failed

@@ -35,8 +35,8 @@ _USAGE = re.compile(
 )
 _PYDANTIC = re.compile(r"^\s+(?:Value error|Assertion failed), |\[type=\w+, input_value=")
 # A shell's word about what it ran, with or without the script's name before it.
-_KILLED = re.compile(
-    r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error)(?: {2,}\S.*| \(core dumped\).*)?$"
+_SHELL = re.compile(
+    r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error|(?P<stop>Terminated))(?: {2,}\S.*| \(core dumped\).*)?$"
 )
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
 _BLOCKS = 32
@@ -91,8 +91,8 @@ class CauseFinder:
     def see(self, line: Line) -> bool:
         """True: the line is a part of a failure's story, which `conclude` tells; nobody else need show it."""
         self._queue_full(line)
-        if line.level is None and _KILLED.match(line.msg):
-            return self._killed(line)
+        if line.level is None and (said := _SHELL.match(line.msg)):
+            return self._terminated() if said["stop"] else self._killed(line)
         kind = self._traceback(line)
         ours = kind is not _Is.OTHER
         if kind is not _Is.PART:
@@ -274,6 +274,10 @@ class CauseFinder:
         block = self._raised(blocks.opened(line, exception=line), line)
         self._keep(block)
         return bool(block.fold)
+
+    def _terminated(self) -> bool:
+        self._memory.stops()
+        return True
 
     def _killed(self, line: Line) -> bool:
         """A shell's word. SGLang ends itself so once a child failed: then it is no news, and no part of a message."""

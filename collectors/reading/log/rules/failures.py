@@ -231,6 +231,7 @@ NEEDLES: tuple[str, ...] = (
     "background task failed",
     "Engine process",
     "Killed",
+    "Terminated",
     "deadlock in distributed",
     "startup complete",
     "ready to roll",
