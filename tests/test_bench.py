@@ -16,6 +16,7 @@ from launch.bench import builtin, generator, judge, ownresult, prompts, statisti
 from launch.bench.marks import Marks
 from launch.bench.result import Result, loads_of
 from tests.fakes.fake_endpoint import Endpoint
+from tests.run_folders import make_run
 
 ROOT = Path(__file__).parent.parent
 Serve = Callable[..., Endpoint]
@@ -313,3 +314,26 @@ def test_a_command_that_exits_0_without_a_success_is_exit_1(serve: Serve, tmp_pa
     assert process.returncode == 1
     assert "error: no request succeeded" in err
     assert "note: the command's own result has no successful request" in out
+
+
+def test_one_benchmark_at_a_time_of_a_run(serve: Serve, tmp_path: Path) -> None:
+    """Two would measure each other; both stood in the table as good rows."""
+    endpoint = serve(step_s=0.02)
+    make_run(tmp_path / "runs", "r", url=endpoint.url)
+    args = ("--concurrency", "1", "--requests", "100", "--max-tokens", "33")
+    env = {**os.environ}
+    command = [sys.executable, "-m", "launch", "--state-dir", str(tmp_path), "bench", "r", *args]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as first:
+        while endpoint.finished < 3:
+            time.sleep(0.05)
+        for more in ([], ["--detach"]):
+            second = subprocess.run(
+                [*command, *more], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+            )
+            assert second.returncode == 2
+            assert "a benchmark of run r is running already" in second.stderr
+            assert second.stdout == ""
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=30)

@@ -1,23 +1,27 @@
 """compare on what `vllm bench serve` saved beside the three H200 recordings, and on launches that differ."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from collectors.errors import SpecwatchError
 from collectors.reading.events import RunFacts
 from collectors.reading.verdict import Measured
-from collectors.record.folder import RunInfo
+from collectors.record.folder import RunFolder, RunInfo
+from launch.bench.result import Level, Result
 from launch.compare.comparison import Comparison, compare
 from launch.compare.contrast import differences
 from launch.compare.report import save
 from launch.compare.sides import Side, load
 from launch.compare.text import lines, markdown
+from tests.run_folders import make_run
 
 RECORDINGS = Path(__file__).parent / "recordings"
 
@@ -157,3 +161,34 @@ def test_bad_input_is_one_error_line(args: tuple[str, ...]) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 2
+
+
+def benched(
+    folder: RunFolder, bench_id: str, tok_s: float, *, partial: bool = False, minute: int = 0
+) -> None:
+    level = Level(concurrency=1, planned=4, completed=2 if partial else 4, failed=0, tok_s=tok_s)
+    result = Result(
+        id=bench_id, kind="built-in", url="u", started=60.0 * minute, levels=(level,), partial=partial
+    )
+    path = folder.path / f"bench-{bench_id}.json"
+    path.write_bytes(msgspec.json.encode(result))
+    os.utime(path, (60 * minute, 60 * minute))
+
+
+def test_which_benchmark_of_a_run_is_taken_and_said(tmp_path: Path) -> None:
+    """The newest whole one, and that there are more; an interrupted one only where there is no other, or asked for."""
+    older = make_run(tmp_path / "runs", "r1", facts=RunFacts(name="base"), created=1.0)
+    benched(older, "a1", 100.0, minute=1)
+    benched(older, "a2", 200.0, minute=2)
+    benched(older, "a3", 300.0, minute=3, partial=True)
+    make_run(tmp_path / "runs", "r2", facts=RunFacts(name="base"), created=2.0)  # never benched
+    side = load(tmp_path, "base")
+    assert [level.tok_s for level in side.levels] == [200.0]
+    assert any("one of 3; RUN:BENCH chooses another" in note for note in side.notes)
+    for spec in ("base:a1", "base:bench-a1", "r1:a1"):
+        assert [level.tok_s for level in load(tmp_path, spec).levels] == [100.0]
+    cut = load(tmp_path, "base:a3")
+    assert [level.tok_s for level in cut.levels] == [300.0]
+    assert any("cut short" in note for note in cut.notes)
+    with pytest.raises(SpecwatchError, match="run r2 holds no finished benchmark"):
+        load(tmp_path, "r2")

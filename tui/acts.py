@@ -29,7 +29,10 @@ def bench(folder: RunFolder) -> str:
     if done.returncode == 0:
         return "The benchmark runs beside this screen; its progress shows here."
     words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return words[0] if words else f"The benchmark could not be started (exit code {done.returncode})."
+    if not words:
+        return f"The benchmark could not be started (exit code {done.returncode})."
+    why = words[0].removeprefix("error: ")
+    return f"{why[:1].upper()}{why[1:]}."
 
 
 def stop(folder: RunFolder) -> str:

@@ -192,6 +192,9 @@ class Monitor(App[None]):
         self._act(acts.mark, len(self.view.state.serving.marks) + 1)
 
     def action_bench(self) -> None:
+        if self.view.phase not in ("ready", "serving") and self.pump.pace is None:
+            self.say("There is nothing to measure: the server is not ready.")
+            return
         self._act(acts.bench)
 
     def action_stop(self) -> None:

@@ -33,6 +33,7 @@ def _process(name: str | None) -> str:
     """`Worker_TP3_EP3` is TP3, `EngineCore_DP0` is Core DP0, `APIServer` is API."""
     if name is None:
         return ""
-    short = name.removeprefix("VllmWorker").removeprefix("Worker").strip("_ ")
+    short = name.removeprefix("VllmWorker").removeprefix("Worker").strip("_- ").replace("rank=", "W")
+    short = f"W{short}" if short.isdigit() else short
     short = short.replace("EngineCore", "Core").replace("APIServer", "API").replace("_", " ")
     return clean(short or "Worker")

@@ -1,5 +1,6 @@
 """`specwatch bench`: what speculation buys, measured with the server's own counters."""
 
+import os
 import secrets
 import subprocess
 import time
@@ -10,7 +11,7 @@ import click
 import msgspec
 
 from collectors.errors import ExitCode, SpecwatchError
-from collectors.record.folder import RunFolder
+from collectors.record.folder import RunFolder, hold
 from launch import output
 from launch.options import complete_runs, json_option, run_of
 from launch.selfexec import self_argv
@@ -134,6 +135,7 @@ def _measure(
         started=time.time(),
         nonce=None if argv else secrets.token_hex(6),
     )
+    alone = None if folder is None else _alone(folder)
     marks = Marks(folder, bench_id, options["label"])
     line = _Line()
     try:
@@ -157,10 +159,23 @@ def _measure(
             result = builtin.run(ask, chosen, blank, marks, line.level)
     finally:
         line.done()
+        if alone is not None:
+            os.close(alone)
     if folder is not None:
         save(folder, result)
         output.say(f"saved: {folder.path / f'bench-{bench_id}.json'}")
     return result
+
+
+def _alone(folder: RunFolder) -> int:
+    """Two benchmarks at a time would measure each other. The descriptor holds the run until it is closed."""
+    lock = hold(folder.path / "bench.lock")
+    if lock is None:
+        raise SpecwatchError(
+            f"a benchmark of run {folder.id} is running already",
+            "its progress is on the screen: `specwatch attach`",
+        )
+    return lock
 
 
 class _Line:
@@ -217,6 +232,7 @@ def _detach(ctx: click.Context, folder: RunFolder | None, bench_id: str) -> int:
         raise SpecwatchError(
             "a detached benchmark needs a run to keep its result", "`attach --url …` makes one"
         )
+    os.close(_alone(folder))
     words = [word for word in ctx.meta["own"] if word != "--detach"]
     words += ["--id", bench_id, *(("--", *ctx.meta["command"]) if ctx.meta["command"] else ())]
     groups = [f"--{name.replace('_', '-')}={value}" for name, value in (ctx.obj or {}).items() if value]

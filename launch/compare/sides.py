@@ -1,5 +1,7 @@
 """What stands on one side of a comparison: a run, one benchmark of a run, or a saved result file."""
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from collectors.reading.serving import Benchmark, ServingState
 from collectors.reading.verdict import Measured
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.record.follow import Follower
-from collectors.record.runs import find
+from collectors.record.runs import find, scan
 from launch.bench import ownresult
 from launch.bench.measured import measured, with_counters
 from launch.bench.result import OwnResult, Result
@@ -31,21 +33,46 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(state_dir: Path, spec: str) -> Side:
-    """`FILE`, `RUN` (its newest benchmark) or `RUN:BENCH`. Raises SpecwatchError where nothing was measured."""
+    """`FILE`, `RUN` (its newest benchmark; of a name, the newest run that has one) or `RUN:BENCH`.
+
+    Raises SpecwatchError where nothing was measured.
+    """
     path = Path(spec).expanduser()
     if path.is_file():
         return _of_file(path)
     run, _, bench = spec.partition(":")
-    folder = find(state_dir, run)
+    first = find(state_dir, run)
+    same_name = [f for f, info in scan(state_dir).runs if run == info.facts.name and f.id != first.id]
+    nothing: SpecwatchError | None = None
+    for folder in (first, *same_name):
+        try:
+            return _of_run(folder, bench.removeprefix("bench-"))
+        except SpecwatchError as error:
+            nothing = nothing or error
+    assert nothing is not None
+    raise nothing
+
+
+def _of_run(folder: RunFolder, bench: str) -> Side:
     info = folder.info()
-    files = sorted(folder.path.glob("bench-*.json"), key=lambda p: p.stat().st_mtime)
-    if bench:
-        files = [p for p in files if p.stem.removeprefix("bench-").startswith(bench)]
-    for file in reversed(files):
-        side = _of_result(_decode(file), info.facts.name or folder.id)
+    files = sorted(folder.path.glob("bench-*.json"), key=lambda p: p.stat().st_mtime, reverse=True)
+    results = [_decode(file) for file in files if file.stem.removeprefix("bench-").startswith(bench)]
+    for result in sorted(results, key=lambda result: result.partial):  # the newest whole one
+        side = _of_result(result, info.facts.name or folder.id)
         if side.levels:
-            return msgspec.structs.replace(side, launch=info)
+            return msgspec.structs.replace(
+                side, launch=info, notes=(*side.notes, *_which(result, results, bench))
+            )
     return _of_record(folder, info, bench)
+
+
+def _which(chosen: Result, results: list[Result], bench: str) -> Iterator[str]:
+    """Which benchmark it is, where the user did not say."""
+    if len(results) > 1 and not bench:
+        at = time.strftime("%H:%M", time.localtime(chosen.started))
+        yield f"benchmark {chosen.id} of {at}, one of {len(results)}; RUN:BENCH chooses another"
+    if chosen.partial:
+        yield f"benchmark {chosen.id} was cut short"
 
 
 def _of_file(path: Path) -> Side:

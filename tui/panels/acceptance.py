@@ -3,6 +3,7 @@
 from collectors.reading import serving
 from collectors.reading.acceptance import Figures
 from collectors.reading.log.state import Spec
+from collectors.reading.serving import Benchmark
 from tui import format as fmt
 from tui import versus
 from tui.chosen import Chosen, chosen, running, short
@@ -138,7 +139,7 @@ def windows(view: View, limit: int) -> list[Row]:
     ]
     for bench in ended:
         found = serving.benchmark(state, bench.id)
-        tok_s = fmt.number(found.tok_s) if found else fmt.DASH
+        tok_s = fmt.number(_tok_s(bench, found))
         rate = fmt.percent(found.acceptance_rate) if found else fmt.DASH
         beside = versus.cell(view.versus, bench)
         if last == "len":
@@ -155,6 +156,14 @@ def windows(view: View, limit: int) -> list[Row]:
             )
         )
     return rows
+
+
+def _tok_s(bench: Benchmark, found: Figures | None) -> float | None:
+    """The benchmark's own figure, by its client's clock, as `bench` and `compare` print it; else the counters'."""
+    own = bench.result.get("tok_s")
+    if isinstance(own, int | float) and not isinstance(own, bool):
+        return float(own)
+    return found.tok_s if found is not None else None
 
 
 def _gain(speedup: float | None) -> Span:

@@ -5,7 +5,7 @@ from collectors.reading.acceptance import Figures
 from collectors.reading.verdict import Measured, Verdict
 from collectors.reading.verdict import verdict as judge
 from tui import versus
-from tui.chosen import Chosen, chosen
+from tui.chosen import Chosen, chosen, running
 from tui.rows import Row, clean, wrap
 from tui.view import View
 
@@ -20,7 +20,8 @@ def verdict(view: View, width: int, limit: int = 2) -> list[Row]:
     said, beside = _judged(view, found)
     sign, style = _SIGNS.get(said.tone, _SIGNS["unknown"])
     sentence = f"{said.sentence}{beside}"
-    lines = wrap(clean(f"{sentence} Next: {said.next}." if said.next else sentence), width - 4)
+    then = None if running(view.state.serving) is not None else said.next  # the experiment is under way
+    lines = wrap(clean(f"{sentence} Next: {then}." if then else sentence), width - 4)
     if len(lines) > limit:
         lines = wrap(clean(sentence), width - 4, limit)
     return [((f" {sign} " if n == 0 else "   ", style), (line, "plain")) for n, line in enumerate(lines)]
