@@ -71,6 +71,7 @@ def examine(pair: Pair) -> Diagnosis:
         passed=tuple(sorted(passed, key=order.index)),
         engine=pair.options.engine,
         engine_version=".".join(map(str, pair.options.version)),
+        runner=pair.options.runner if pair.options.engine == "vllm" else None,
         captures=_captures(pair),
     )
 

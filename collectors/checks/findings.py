@@ -36,6 +36,7 @@ class Diagnosis(Struct, frozen=True):
     passed: tuple[str, ...]
     engine: str
     engine_version: str
+    runner: str | None = None  # vLLM's model runner that was supposed: it decides which layer ids are read
     captures: str | None = (
         None  # "this engine will capture layers …"; None: the drafter takes no hidden states
     )

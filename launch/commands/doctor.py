@@ -68,7 +68,10 @@ def render(diagnosis: Diagnosis) -> str:
     if lines:
         lines.append("")
     if diagnosis.captures:
-        lines.append(f"{engine} {diagnosis.engine_version}: {diagnosis.captures}")
+        runner = f" with model runner {diagnosis.runner}" if diagnosis.runner else ""
+        lines.append(f"{engine} {diagnosis.engine_version}{runner}: {diagnosis.captures}")
+        if diagnosis.runner == "v2":
+            lines.append("(a server on a CPU has model runner v1: --runner v1)")
     lines.append(
         f"{errors or 'no'} error{'s' * (errors != 1)}, {others or 'no'} other finding{'s' * (others != 1)}"
     )
