@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 import click  # noqa: E402
 
+from docs.glossary import MEANS  # noqa: E402
 from launch.cli import cli  # noqa: E402
 from launch.commands import COMMANDS  # noqa: E402
 
@@ -65,10 +66,45 @@ def exit_codes() -> str:
     return "\n".join(lines)
 
 
+# The objects of `--json`, each with those that it holds: heading -> (file, class) …
+OBJECTS = {
+    "`bench --json`, and bench-ID.json": (
+        ("launch/bench/result.py", "Result"),
+        ("launch/bench/result.py", "Level"),
+        ("launch/bench/result.py", "Spread"),
+        ("launch/bench/result.py", "Generator"),
+        ("launch/bench/result.py", "Foreign"),
+        ("launch/bench/result.py", "OwnResult"),
+        ("collectors/reading/acceptance.py", "Figures"),
+        ("collectors/reading/verdict.py", "Verdict"),
+    ),
+    "`compare --json`": (
+        ("launch/compare/comparison.py", "Comparison"),
+        ("launch/compare/comparison.py", "Row"),
+        ("launch/compare/comparison.py", "Cell"),
+        ("collectors/reading/verdict.py", "Measured"),
+        ("collectors/reading/verdict.py", "Gain"),
+        ("launch/compare/comparison.py", "Contrast"),
+        ("launch/compare/contrast.py", "Difference"),
+    ),
+    "`doctor --json`": (
+        ("collectors/checks/findings.py", "Diagnosis"),
+        ("collectors/checks/findings.py", "Finding"),
+    ),
+}
+
+
 def json_output() -> str:
     report = (ROOT / "collectors/reading/report.py").read_text()
     status = (ROOT / "launch/summary.py").read_text()
     listed = (ROOT / "launch/commands/runs.py").read_text()
+    more: list[str] = []
+    for heading, parts in OBJECTS.items():
+        more += ["", f"## {heading}"]
+        for file, name in parts:
+            source = (ROOT / file).read_text()
+            said = " ".join((ast.get_docstring(_class(source, name)) or "").split())
+            more += ["", f"**{name}**: {said}" if said else f"**{name}**", "", *_fields(source, name)]
     return "\n".join(
         [
             "# JSON",
@@ -89,6 +125,7 @@ def json_output() -> str:
             "## `runs --json`: an array of",
             "",
             *_fields(listed, "Listed"),
+            *more,
         ]
     )
 
@@ -168,6 +205,7 @@ def _fields(source: str, name: str, others: dict[str, str] | None = None) -> lis
             meaning = str(after.value.value)
         else:
             meaning = _comment(source, node)
+        meaning = meaning or MEANS.get(ast.unparse(node.target), "") if others is None else meaning
         meaning = " ".join(meaning.split()).replace("|", "\\|")
         if not meaning and others and (other := others.get(ast.unparse(node.target))):
             meaning = f"see {other} below"
