@@ -44,14 +44,14 @@ FACTORS = (
 
 
 def varied(levels: Sequence[Measured]) -> Iterator[Verdict]:
-    """For each factor that was varied alone: the greatest drop that is sure, else that none is."""
+    """For each factor that was varied alone: the greatest drop that is sure and matters, else that there is none."""
     for factor in FACTORS:
         pairs = list(_pairs(levels, factor))
-        if not pairs:
-            continue
-        drops = [(_drop(low, high), low, high) for low, high in pairs]
-        worst = max(drops, key=lambda drop: drop[0] - _half(*drop[1:]))
-        yield _said(factor, *worst)
+        worse = [pair for pair in pairs if _drop(*pair) >= MATTERS and _drop(*pair) > _half(*pair)]
+        if worse:
+            yield _worse(factor, *max(worse, key=lambda pair: _drop(*pair) - _half(*pair)))
+        elif pairs:
+            yield _holds(factor, *max(pairs, key=lambda pair: pair[0].per_position[0]))
 
 
 def _pairs(levels: Sequence[Measured], factor: _Factor) -> Iterator[tuple[Measured, Measured]]:
@@ -73,21 +73,29 @@ def _half(low: Measured, high: Measured) -> float:
     return 1.96 * sqrt(sum(a * (1 - a) / (it.drafts or 1) for it in (low, high) for a in it.per_position[:1]))
 
 
-def _said(factor: _Factor, drop: float, low: Measured, high: Measured) -> Verdict:
-    ends = [factor.shown(factor.value(it) or 0.0) for it in (low, high)]
-    shares = [f"{it.per_position[0]:.1%}" for it in (low, high)]
-    at = f"concurrency {low.concurrency}, {low.drafts:,} and {high.drafts:,} drafts"
-    half = _half(low, high)
-    evidence = (
-        f"position 0: {shares[0]} at {ends[0]}, {shares[1]} at {ends[1]} ({at}); difference ±{half:.1%}",
-    )
-    if drop - half > 0 and drop >= MATTERS:
-        sentence = (
-            f"Worse with {factor.name}: position 0 is accepted {shares[0]} of the time at {ends[0]}, {shares[1]} at "
-            f"{ends[1]}: consistent with {factor.fits}."
-        )
-        return Verdict(f"worse-with-{factor.name}", "bad", sentence, evidence, factor.then)
+def _worse(factor: _Factor, low: Measured, high: Measured) -> Verdict:
+    ends, shares = _shown(factor, low, high)
     sentence = (
-        f"Acceptance holds with {factor.name}: position 0 {shares[0]} at {ends[0]}, {shares[1]} at {ends[1]}."
+        f"Worse with {factor.name}: position 0 is accepted {shares[0]} of the time at {ends[0]}, {shares[1]} at "
+        f"{ends[1]}: consistent with {factor.fits}."
     )
-    return Verdict(f"holds-with-{factor.name}", "good", sentence, evidence)
+    return Verdict(f"worse-with-{factor.name}", "bad", sentence, (_evidence(low, high),), factor.then)
+
+
+def _holds(factor: _Factor, low: Measured, high: Measured) -> Verdict:
+    ends, shares = _shown(factor, low, high)
+    sentence = (
+        f"No drop with {factor.name} that matters: position 0 is accepted {shares[0]} of the time at {ends[0]}, "
+        f"{shares[1]} at {ends[1]}."
+    )
+    return Verdict(f"holds-with-{factor.name}", "good", sentence, (_evidence(low, high),))
+
+
+def _shown(factor: _Factor, low: Measured, high: Measured) -> tuple[list[str], list[str]]:
+    ends = [factor.shown(factor.value(it) or 0.0) for it in (low, high)]
+    return ends, [f"{it.per_position[0]:.1%}" for it in (low, high)]
+
+
+def _evidence(low: Measured, high: Measured) -> str:
+    drop, half = _drop(low, high), _half(low, high)
+    return f"{low.name} and {high.name}: {low.drafts:,} and {high.drafts:,} drafts, difference {drop:.1%} ±{half:.1%}"
