@@ -22,7 +22,9 @@ _SURVIVED = (
     "--- Logging error ---",
 )
 _SILENT = ("Exception ignored in", "--- Logging error ---")
-_FRAME = re.compile(r'^\s*File "[^"]{1,400}", line \d+, in (?P<func>\S{1,100})')
+_FRAME = re.compile(r'^\s*File ["“][^"”]{1,400}["”], line \d+, in (?P<func>\S{1,100})')
+_FOREIGN = 160  # characters before a traceback's line that some wrapper may put in front of each
+_NUMBER = re.compile(r"\d+")
 _GROUP = re.compile(r"^\s*(?:\| |\+-)[-+| ]*")  # an ExceptionGroup draws its parts as a tree
 _CHAIN = re.compile(r"^(?:During handling of the above exception|The above exception was the direct cause)")
 _NAME = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}"
@@ -35,6 +37,17 @@ _IN_BLOCK = re.compile(
 _ALONE = re.compile(rf"^{_NAME}(?:Error|Exception|OutOfResources)(?:\(\w+\))?: \S")
 # First frames of a main program and of a child process: what is raised through them ends that process.
 _TOPS = {"<module>": "main", "_run_module_as_main": "main", "_bootstrap": "child", "spawn_main": "child"}
+# Functions of vLLM's own that stand so near to the top that nothing above them goes on: pastes begin below the top.
+_NEAR_TOPS = {
+    "run_server": "main",
+    "run_server_worker": "main",
+    "build_async_engine_client": "main",
+    "build_async_engine_client_from_engine_args": "main",
+    "create_engine_config": "main",
+    "run_mp_engine": "child",
+    "run_engine_core": "child",
+    "worker_main": "child",
+}
 _TAIL = 8  # lines after the exception that may belong to its message
 _PATIENCE = 400  # lines of others that a block outlives: eight ranks print through each other
 
@@ -63,6 +76,7 @@ class Block(Struct, frozen=True):
     exception: Line | None = None  # found: the lines after it may belong to its message
     tail: tuple[str, ...] = ()
     fold: str = ""  # the suspect that this block named last
+    prefix: str = ""  # a pattern: what a wrapper that nobody knows puts before each line
 
 
 def key_of(line: Line) -> Key:
@@ -91,12 +105,28 @@ def shrugs(block: Block, exception: str) -> bool:
 def begins(line: Line, intro: str) -> Block | None:
     """The block that `line` opens, if any: a Traceback line, or a frame whose beginning is out of view."""
     at = line.msg.find(TRACEBACK)
-    if at < 0 and _FRAME.match(line.msg) is None:
+    frame = max(0, line.msg.find('  File "', 0, _FOREIGN)) if not line.head else 0
+    if at < 0 and _FRAME.match(line.msg, frame) is None:
         return None
     block = structs.replace(opened(line), survived=survives(intro), headless=at < 0)
     if at > 0 and line.wall and not block.source:  # SGLang: the first line only has a head, the rest is bare
         block = structs.replace(block, key=(None, None, ""))
-    return block if at >= 0 else _framed(block, line.msg)
+    elif not line.head and 0 < max(at, frame) <= _FOREIGN:
+        block = structs.replace(block, prefix=_pattern(line.msg[: at if at > 0 else frame]))
+    return block if at >= 0 else _framed(block, line.msg[frame:])
+
+
+def bare(block: Block, line: Line) -> Line:
+    """`line` without what its wrapper put in front of it, as it did before the block's first line."""
+    if not block.prefix or line.head:
+        return line
+    prefix = re.match(block.prefix, line.msg)
+    return line if prefix is None else structs.replace(line, msg=line.msg[prefix.end() :])
+
+
+def _pattern(before: str) -> str:
+    """What matches `before` with other numbers in it."""
+    return r"\d+".join(re.escape(part) for part in _NUMBER.split(before))
 
 
 def opened(line: Line, exception: Line | None = None) -> Block:
@@ -158,8 +188,8 @@ def engine_record(line: Line) -> bool:
 
 
 def _file(line: Line) -> str:
-    """The file that logged a record; JSON records name the module ("vllm.v1.engine.core") instead."""
-    place = (line.source or "").rpartition(":")[0]
+    """The file that logged a record: at level DEBUG with its folders, in JSON the module ("vllm.v1.engine.core")."""
+    place = (line.source or "").rpartition(":")[0].rpartition("/")[2]
     return place if not place or place.endswith(".py") else place.rpartition(".")[2] + ".py"
 
 
@@ -181,5 +211,6 @@ def _framed(block: Block, msg: str) -> Block:
         return block
     func = frame["func"].rstrip(",")
     where = next((stretch for name, stretch in WHERE if name in func), block.where)
-    ends = _TOPS.get(func, "") if block.frames == 0 and not block.headless else block.ends
+    top = _TOPS.get(func, "") if block.frames == 0 and not block.headless else ""
+    ends = block.ends or top or _NEAR_TOPS.get(func, "")
     return structs.replace(block, frames=block.frames + 1, where=where, junk=0, ends=ends)

@@ -22,6 +22,7 @@ from collectors.reading.log.rules.failures import (
     HANG,
     KINDS,
     NEEDLES,
+    RAY_ENDS,
     READY,
     STOPPING,
     SUSPECT_FILES,
@@ -36,7 +37,8 @@ _USAGE = re.compile(
 _PYDANTIC = re.compile(r"^\s+(?:Value error|Assertion failed), |\[type=\w+, input_value=")
 # A shell's word about what it ran, with or without the script's name before it.
 _SHELL = re.compile(
-    r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error|(?P<stop>Terminated))(?: {2,}\S.*| \(core dumped\).*)?$"
+    r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error|Illegal instruction|(?P<stop>Terminated))"
+    r"(?: {2,}\S.*| \(core dumped\).*)?$"
 )
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
 _BLOCKS = 32
@@ -109,6 +111,7 @@ class CauseFinder:
             del self._blocks[key]
         block = self._blocks.get(blocks.key_of(line)) or self._broken_off(line)
         if block is not None:
+            line = blocks.bare(block, line)
             after = blocks.follows(block, line)
             if after is not None:
                 return self._grow(block, after, line)
@@ -237,6 +240,8 @@ class CauseFinder:
         if msg.startswith(READY):
             if self._memory.fatal is None:
                 self._memory.became_ready()
+            return False
+        if msg.startswith(RAY_ENDS):
             return False
         if any(words in msg for words in STOPPING) or msg.startswith("Shutting down"):
             self._memory.stops()

@@ -83,6 +83,9 @@ FATAL = (
     Fatal("engine-issue", "EngineCore encountered an issue", soft=True),
     Fatal("output-handler", "output_handler failed", soft=True),
     Fatal("engine-loop", "Engine loop has died"),
+    Fatal("server-ends-itself", "terminating server process"),
+    Fatal("worker-signal", "Got fatal signal from worker processes", soft=True),
+    Fatal("watchdog-ended", "watchdog thread terminated with exception", names=True),
     Fatal("background-loop", "Background loop has errored"),
     Fatal("v0-method", "This might cause deadlock in distributed execution", start=True),
     Fatal("core-died", "died unexpectedly", soft=True, names=True),
@@ -109,7 +112,8 @@ FATAL = (
     Fatal("kernel-oom", "emory: Killed process", names=True),
     Fatal("slurm-oom", "oom_kill event", names=True),
     Fatal("srun-oom", ": Out Of Memory", names=True),
-    Fatal("pod-oom", "Reason: OOMKilled", names=True),
+    Fatal("pod-oom", "  OOMKilled", names=True),  # kubectl describe
+    Fatal("pod-oom-line", "Reason: OOMKilled", names=True),
     Fatal("container-killed", "-1 exited with code 137", soft=True, names=True),  # compose's own names only
     Fatal("container-killed-v1", "_1 exited with code 137", soft=True, names=True),
     Fatal("container-crashed", "-1 exited with code 139", soft=True, names=True),
@@ -122,6 +126,11 @@ FATAL = (
     Fatal("segfault", "Segfault encountered", names=True),
     Fatal("python-fatal", "Fatal Python error:", names=True),
     Fatal("terminate", "terminate called after throwing", soft=True, names=True),
+    Fatal("terminate-what", "  what():  ", soft=True, names=True),  # the words of what was thrown
+    Fatal("container-refused", "Error response from daemon: ", start=True, names=True),
+    Fatal("no-command", "vllm: command not found", start=True, names=True),
+    Fatal("no-command-sh", "vllm: not found", start=True, names=True),
+    Fatal("no-module", "Error while finding module specification for", start=True, names=True),
     Fatal("sigsegv", "Segmentation fault", soft=True, names=True),
     Fatal("unit-killed", "code=killed, status=9/KILL", soft=True, names=True),
     Fatal("unit-failed", "status=1/FAILURE", soft=True),
@@ -155,6 +164,9 @@ STOPPING = (
     "Gracefully exiting",
     "crashed with exit code -15",  # the signal of a stop, from outside: SGLang's watchdog of its processes
 )
+
+# Said by Ray's executor as its workers end, whatever ended them; it quotes a SIGTERM that nobody sent.
+RAY_ENDS = "Shutting down Ray distributed executor"
 
 READY = ("Application startup complete.", "The server is fired up and ready to roll!")
 
@@ -218,6 +230,8 @@ NEEDLES: tuple[str, ...] = (
     "scheduler is dead",
     "warmup error",
     "atchdog",
+    "terminating server process",
+    "fatal signal from worker",
     "taking the entire process down",
     "Segfault",
     "Segmentation fault",
@@ -231,6 +245,11 @@ NEEDLES: tuple[str, ...] = (
     "background task failed",
     "Engine process",
     "Killed",
+    "Bus error",
+    "Illegal instruction",
+    "what():  ",
+    "command not found",
+    "vllm: not found",
     "Terminated",
     "deadlock in distributed",
     "startup complete",
