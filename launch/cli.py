@@ -6,8 +6,10 @@ import sys
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from collectors.errors import ExitCode, SpecwatchError
+from launch import output
 from launch.commands import COMMANDS
 from launch.output import data, error, say
 
@@ -51,7 +53,18 @@ class CommandTable(click.Group):
             near = get_close_matches(name, self.list_commands(ctx), 1)
             hint = f"did you mean `{near[0]}`?" if near else "`specwatch --help` lists the commands"
             raise SpecwatchError(f"there is no command `{name}`", hint)
+        if not (ctx.resilient_parsing or {"-h", "--help"} & set(args)) and name != "record":
+            _check_named_config(ctx)  # not for a recorder, which inherits the variable and outlives the file
         return super().resolve_command(ctx, args)
+
+
+def _check_named_config(ctx: click.Context) -> None:
+    """A file that was named and is not there is a mistake whichever the command: also for one that reads none."""
+    named = ctx.params.get("config")
+    if named and not os.path.exists(os.path.expanduser(named)):
+        in_env = ctx.get_parameter_source("config") is ParameterSource.ENVIRONMENT
+        by = "$SPECWATCH_CONFIG" if in_env else "--config"
+        raise SpecwatchError(f"there is no configuration file {named}", f"{by} names it")
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -73,7 +86,9 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     "--state-dir", envvar="SPECWATCH_STATE_DIR", help="Where runs are kept.  [$XDG_STATE_HOME/specwatch]"
 )
 @click.option(
-    "--config", envvar="SPECWATCH_CONFIG", help="Profiles, noise, hooks.  [~/.config/specwatch/config.toml]"
+    "--config",
+    envvar="SPECWATCH_CONFIG",
+    help="Profiles, noise, hooks; must exist when named.  [~/.config/specwatch/config.toml]",
 )
 @click.pass_context
 def cli(ctx: click.Context, /, **options: Any) -> None:
@@ -82,6 +97,7 @@ def cli(ctx: click.Context, /, **options: Any) -> None:
 
 
 def main() -> None:
+    _stand_in()
     try:
         code = _run()
         sys.stdout.flush()
@@ -101,12 +117,28 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         code = int(ExitCode.INTERRUPTED)
     except BrokenPipeError:  # `specwatch logs | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            output.discard(stream)
         code = int(ExitCode.OK)
     except Exception as fault:
-        code = int(ExitCode.FAULT)  # not Python's own 1: that would tell a script that the server failed
-        _report_fault(fault)
+        if isinstance(fault, OSError) and _of_echo(fault):
+            why = output.refused(fault)
+            error(why.message, why.hint)
+            code = int(why.code)
+        else:
+            code = int(ExitCode.FAULT)  # not Python's own 1: that would tell a script that the server failed
+            _report_fault(fault)
     sys.exit(code)
+
+
+def _stand_in() -> None:
+    """For streams that were closed before the start: else the next file opened would be stdin, stdout or stderr."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(fd)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or output.Closed()
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _run() -> int:
@@ -120,6 +152,13 @@ def _run() -> int:
         return shell_complete(cli, {}, "specwatch", COMPLETE, asked)
     with cli.make_context("specwatch", sys.argv[1:]) as context:
         return int(cli.invoke(context) or ExitCode.OK)
+
+
+def _of_echo(fault: OSError) -> bool:
+    """Whether click could not print: --help, a completion. What we print ourselves says so itself."""
+    from traceback import walk_tb
+
+    return [frame for frame, _ in walk_tb(fault.__traceback__)][-1].f_code is click.echo.__code__
 
 
 def _report_fault(fault: Exception) -> None:

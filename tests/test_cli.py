@@ -1,5 +1,6 @@
 """The frame: errors as two lines, exit codes, streams, and nothing that a terminal would obey."""
 
+import io
 import json
 import os
 import subprocess
@@ -91,6 +92,99 @@ def test_a_reader_that_leaves_early_is_fine(state: Path) -> None:
     command = f"{sys.executable} -m launch --help | true; exit ${{PIPESTATUS[0]}}"
     answer = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("args", ["--help", "--version", "runs --help", "runs --json", "completion bash"])
+@pytest.mark.parametrize(
+    ("where", "says"), [(">/dev/full", "standard output cannot be written"), (">&-", "is closed")]
+)
+def test_a_stdout_that_takes_nothing_is_one_error(
+    where: str, says: str, args: str, unbuffered: str, state: Path
+) -> None:
+    command = f"{sys.executable} -m launch --state-dir {state} {args} {where}"
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    answer = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == ExitCode.USAGE
+    first, second = answer.stderr.splitlines()
+    assert first.startswith("error: ")
+    assert says in first
+    assert second.startswith("hint: ")
+
+
+@pytest.mark.parametrize("where", ["2>/dev/full", "2>&-"])
+def test_a_stderr_that_takes_nothing_changes_no_exit_code(where: str, state: Path) -> None:
+    for args, code in (("nonsense", ExitCode.USAGE), ("status", ExitCode.NO_SUCH_RUN), ("runs", ExitCode.OK)):
+        command = f"{sys.executable} -m launch --state-dir {state} {args} {where}"
+        assert subprocess.run(["bash", "-c", command], cwd=ROOT, check=False).returncode == code
+
+
+@pytest.mark.parametrize("name", [row.name for row in COMMANDS if not row.hidden])
+def test_a_named_configuration_must_exist(name: str, cli: Cli) -> None:
+    """Also for a command that would not read it."""
+    answer = cli("--config", "/nowhere", name)
+    assert answer.returncode == ExitCode.USAGE
+    assert answer.stderr == "error: there is no configuration file /nowhere\nhint: --config names it\n"
+
+
+def test_help_needs_no_configuration(cli: Cli) -> None:
+    assert "Usage:" in cli("--config", "/nowhere", "runs", "--help").stdout
+
+
+def test_a_configuration_that_the_environment_names_must_exist(cli: Cli, state: Path) -> None:
+    answer = cli("runs", SPECWATCH_CONFIG="/nowhere")
+    assert answer.returncode == ExitCode.USAGE
+    assert "hint: $SPECWATCH_CONFIG names it" in answer.stderr
+    answer = cli("record", str(state / "runs" / "x"), SPECWATCH_CONFIG="/nowhere")
+    assert "run.json cannot be read" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("vllm serve X", "-- vllm serve X"),
+        ("vllm serve X --port 8001 --detach", "--detach -- vllm serve X --port 8001"),
+        ("--name b vllm serve X", "--name b -- vllm serve X"),
+        ("--name=b vllm serve X -tp 8", "--name=b -- vllm serve X -tp 8"),
+        ("python -m sglang.launch_server", "-- python -m sglang.launch_server"),
+        ("eagle3 --max-num-seqs 64", "eagle3 -- --max-num-seqs 64"),
+        ("eagle3 x -- y", "eagle3 -- x y"),
+        ("--port 8001", None),
+        ("--detatch", None),
+        ("eagle3 --detatch", None),
+        ("eagle3 --name", None),
+    ],
+)
+def test_a_launch_without_its_dashes_is_shown_with_them(
+    words: str, meant: str | None, tmp_path: Path, cli: Cli
+) -> None:
+    (tmp_path / "config.toml").write_text('[profile.eagle3]\ncommand = ["vllm", "serve", "m"]\n')
+    answer = cli("--config", str(tmp_path / "config.toml"), "launch", *words.split())
+    assert answer.returncode == ExitCode.USAGE
+    assert (f"`specwatch launch {meant}`" in answer.stderr) is bool(meant)
+    assert len(answer.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("term", "terminal", "why"),
+    [
+        ("xterm", True, ""),
+        ("xterm", False, "the screen needs a terminal"),
+        ("dumb", True, "TERM=dumb says that this one cannot"),
+        ("", True, "TERM, which says so, is not set"),
+    ],
+)
+def test_why_there_is_no_screen(term: str, terminal: bool, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stream(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+    monkeypatch.setenv("TERM", term)
+    said = output.no_screen(Stream(), Stream())
+    assert said.endswith(why)
+    assert bool(said) is bool(why)
 
 
 def test_a_state_directory_that_is_closed_or_a_file(state: Path, cli: Cli) -> None:

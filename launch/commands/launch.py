@@ -1,6 +1,7 @@
 """`specwatch launch`: start a server that outlives this terminal."""
 
 import os
+import shlex
 import sys
 
 import click
@@ -19,15 +20,52 @@ class AfterDashes(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["argv"] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, args[:at])
+        try:
+            return super().parse_args(ctx, args[:at])
+        except click.UsageError as problem:
+            ours, theirs = self._apart(args[:at])
+            if not theirs or theirs[0].startswith("-") or self._misspelt(problem):
+                raise
+            profile = theirs[:1] if theirs[0] in _profiles(ctx) else []
+            meant = ["specwatch", "launch", *ours, *profile, "--", *theirs[len(profile) :], *args[at + 1 :]]
+            raise SpecwatchError(
+                problem.message, f"the server's words stand behind `--`: `{shlex.join(meant)}`"
+            ) from None
+
+    def _misspelt(self, problem: click.UsageError) -> bool:
+        """An option of ours, as far as one can tell."""
+        from difflib import get_close_matches
+
+        ours = [name for param in self.params for name in param.opts]
+        return isinstance(problem, click.BadOptionUsage) or bool(
+            isinstance(problem, click.NoSuchOption)
+            and get_close_matches(problem.option_name, ours, 1, cutoff=0.8)
+        )
+
+    def _apart(self, args: list[str]) -> tuple[list[str], list[str]]:
+        """What is an option of ours, with its value, and the rest."""
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        takes = {name: not option.is_flag for option in options for name in option.opts}
+        ours: list[str] = []
+        theirs: list[str] = []
+        words = iter(args)
+        for word in words:
+            if word in takes:
+                ours += [word, *([next(words, "")] if takes[word] else [])]
+            else:
+                (ours if word.partition("=")[0] in takes else theirs).append(word)
+        return ours, theirs
+
+
+def _profiles(ctx: click.Context) -> list[str]:
+    try:
+        return list(configuration.load(ctx.find_root().params.get("config")).profile)
+    except SpecwatchError:
+        return []
 
 
 def _complete_profiles(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    try:
-        known = configuration.load(ctx.find_root().params.get("config"))
-    except SpecwatchError:
-        return []
-    return [name for name in known.profile if name.startswith(incomplete)]
+    return [name for name in _profiles(ctx) if name.startswith(incomplete)]
 
 
 @click.command("launch", cls=AfterDashes, options_metavar="[OPTIONS]")
@@ -78,7 +116,10 @@ def command(
     folder = start(
         planned, config, state_of(ctx.obj), force=force, doctor=not no_doctor, ask=_ask if terminal else None
     )
-    if detach or not terminal:
+    why = output.no_screen(sys.stdin, sys.stdout)
+    if detach or why:
+        if terminal and not detach:
+            output.say(why)
         output.data(folder.id)
         return None
     from tui.app import run_app

@@ -1,6 +1,7 @@
 """`specwatch replay`: the screen on a run's record, by the record's own clock."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import click
 
 from collectors.errors import SpecwatchError
 from collectors.record.folder import RunFolder
+from launch import output
 from launch.options import run_argument, run_of
 
 
@@ -31,6 +33,8 @@ def command(options: dict[str, Any], run: str | None, speed: float, at: str) -> 
     folder.info()
     if not folder.record.exists():
         raise SpecwatchError(f"{folder.id} has no record to replay", "`specwatch attach` watches a live run")
+    if why := output.no_screen(sys.stdin, sys.stdout):
+        raise SpecwatchError(why, f"`specwatch status {folder.id}` and `specwatch logs` need none")
     from tui.app import run_app
 
     run_app(folder, pace=speed, at=start)
