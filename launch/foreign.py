@@ -17,7 +17,7 @@ from collectors.record import runs
 from collectors.record.clock import boot_id
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.redact import Redactor
-from launch import argv, holders
+from launch import argv, holders, process
 from launch import config as configuration
 from launch.plan import executable
 from launch.selfexec import self_argv
@@ -32,6 +32,8 @@ class Target(NamedTuple):
     url: str | None = None
     pid: int | None = None
     name: str = ""
+    argv: tuple[str, ...] = ()  # of the server's process, where a pid leads to it
+    doubt: str = ""  # why the pid may be the wrong one
 
 
 def target(
@@ -49,17 +51,30 @@ def target(
     elif log_command:
         executable(log_command[0], os.environ.get("PATH", os.defpath))
         source = {"command": list(log_command)}
+    seen = None
     if pid is not None:
-        said = _argv(pid)
-        source = source or _stdout_of(pid)
-        if url is None and (bound := argv.address(said, argv.engine_of(said))) is not None:
-            url = argv.url_of(bound)
+        seen = process.look(pid)
+        source = source or process.stdout_of(pid)
+        url = seen.url if url is None else url
     if url is not None:
         url = _checked(url)
     called = (
         name or (Path(log).stem if log and log != "-" else "") or (f"pid-{pid}" if pid is not None else "")
     )
-    return Target(source, url, pid, called)
+    return Target(source, url, pid, called, seen.argv if seen else (), seen.doubt if seen else "")
+
+
+def answers(url: str) -> bool:
+    """Whether anything speaks HTTP there, ready or not."""
+    import asyncio
+
+    from collectors.sources import http
+
+    async def ask() -> bool:
+        async with http.client(url) as session:
+            return (await http.get(session, f"{url}/health")).status is not None
+
+    return asyncio.run(ask())
 
 
 def watched(state: Path, wanted: Target) -> RunFolder | None:
@@ -75,7 +90,7 @@ def watched(state: Path, wanted: Target) -> RunFolder | None:
 
 def create(state: Path, wanted: Target, config: str | None) -> RunFolder:
     run_id = runs.new_id()
-    said = _argv(wanted.pid) if wanted.pid is not None else ()
+    said = wanted.argv
     cards = holders.cards()
     info = RunInfo(
         facts=RunFacts(
@@ -88,7 +103,7 @@ def create(state: Path, wanted: Target, config: str | None) -> RunFolder:
             drafter_path=argv.drafter_of(said),
             gpu_names=tuple(card.name for card in cards),
             gpu_total_mib=tuple(card.total_mib for card in cards),
-            gpus_of_run=holders.visible(cards, _visible_devices(wanted.pid)),
+            gpus_of_run=holders.visible(cards, process.visible_devices(wanted.pid)),
             noise=configuration.load(config).noise,
         ),
         created=time.time(),
@@ -162,36 +177,6 @@ def _log_file(path: Path) -> Path:
             f"{path} cannot be read: {error.strerror}", "run as the user who owns it"
         ) from error
     return path.resolve()
-
-
-def _argv(pid: int) -> tuple[str, ...]:
-    try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError as error:
-        raise SpecwatchError(
-            f"there is no process {pid} that can be read", "`ps` lists the servers"
-        ) from error
-    return tuple(word.decode(errors="replace") for word in raw.split(b"\0") if word)
-
-
-def _visible_devices(pid: int | None) -> str | None:
-    """CUDA_VISIBLE_DEVICES of the process, where we may read its environment."""
-    try:
-        raw = Path(f"/proc/{pid}/environ").read_bytes() if pid is not None else b""
-    except OSError:
-        return None
-    words = dict(word.partition(b"=")[::2] for word in raw.split(b"\0"))
-    said = words.get(b"CUDA_VISIBLE_DEVICES")
-    return None if said is None else said.decode(errors="replace")
-
-
-def _stdout_of(pid: int) -> dict[str, Any] | None:
-    """The file that the process writes its output to; a terminal or a pipe cannot be read by a third."""
-    try:
-        path = Path(os.readlink(f"/proc/{pid}/fd/1"))
-        return {"file": str(path)} if path.is_file() else None
-    except OSError:
-        return None
 
 
 def _checked(url: str) -> str:

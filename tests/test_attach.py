@@ -1,20 +1,27 @@
 """Servers that specwatch did not start: by file, pipe, command, address and process; watched once."""
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.record import inbox, runs
 from collectors.record.folder import RunFolder
 from collectors.record.follow import Follower
-from launch import foreign
+from collectors.sources.tree import stat
+from launch import foreign, process
 from tests.conftest import ROOT, Cli
+from tests.run_folders import until
 
 LINE = b"INFO 12-01 05:17:09 [api_server.py:1] vLLM API server version 0.32.0\n"
 
@@ -29,6 +36,35 @@ def no_recorder_stays(state: Path) -> Iterator[None]:
     while any(folder.recorder_lives() for folder in runs.every(state)):
         assert time.monotonic() < deadline, "a recorder outlives its test"
         time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def process_of(*args: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python that runs until the test is done with it."""
+    with subprocess.Popen([sys.executable, *args], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+        yield child
+        child.kill()
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[int]:
+    """The port of a server that answers 503 to everything."""
+
+    class Sick(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(503)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Sick) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def log_of(folder: RunFolder, size: int) -> bytes:
@@ -146,6 +182,8 @@ def test_a_run_that_lost_its_recorder_gets_one_again(cli: Cli, state: Path, tmp_
         (["--url", "ftp://x"], "no address"),
         (["--url", "http://user:secret@x"], "no address"),
         (["--pid", "999999999"], "no process"),
+        (["--url", "http://127.0.0.1:9"], "nothing answers at http://127.0.0.1:9"),
+        (["--name", "x", "--url", "127.0.0.1:9"], "nothing answers"),
         (["run", "--url", "http://127.0.0.1:8342"], "is a run"),
         (["run", "surplus"], "one word too many"),
     ],
@@ -157,6 +195,113 @@ def test_bad_input_leaves_no_run_behind(cli: Cli, state: Path, args: list[str], 
     assert says in answer.stderr.splitlines()[0]
     assert len(answer.stderr.splitlines()) == 2
     assert not runs.every(state)
+
+
+def test_what_does_not_answer_is_watched_when_told_and_the_watching_ends(cli: Cli, state: Path) -> None:
+    answer = cli("attach", "--no-screen", "--url", "http://127.0.0.1:9", "--wait", "--name", "theirs")
+    assert answer.returncode == 0
+    assert answer.stderr == "nothing answers at http://127.0.0.1:9 yet: it is asked until something does\n"
+    stopped = cli("stop", "theirs")
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    assert stopped.stdout == "theirs is no longer watched; the server was not touched\n"
+    assert json.loads(cli("status", "theirs", "--json").stdout)["live"] is False
+    assert "ended before" in cli("stop", "theirs").stdout
+    assert cli("runs", "--prune", "--yes").stdout == answer.stdout
+
+
+def test_a_server_that_answers_needs_no_wait(cli: Cli, state: Path) -> None:
+    """Whatever it answers: one that still loads, or is sick, says 503."""
+    with serving() as port:
+        folder = attached(cli, state, "--url", f"http://127.0.0.1:{port}")
+        assert folder.info().url == f"http://127.0.0.1:{port}"
+
+
+def test_stop_without_run_does_not_mean_a_server_of_others(cli: Cli, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "vllm.log").write_bytes(LINE)
+    folder = attached(cli, state, "--log", str(tmp_path / "vllm.log"))
+    answer = cli("stop")
+    assert answer.returncode == ExitCode.NO_SUCH_RUN
+    assert f"`specwatch stop {folder.id}` ends the watching" in answer.stderr
+
+
+def test_a_process_that_is_no_server_is_doubted_and_left_alone(cli: Cli, state: Path) -> None:
+    with process_of("-c", "input()") as other:
+        answer = cli("attach", "--no-screen", "--pid", str(other.pid), "--name", "theirs")
+        assert answer.returncode == 0
+        assert f"warning: process {other.pid} (" in answer.stderr
+        assert "names neither vLLM nor SGLang and listens nowhere" in answer.stderr
+        (listed,) = json.loads(cli("runs", "--json").stdout)
+        assert listed["url"] is None
+        stopped = cli("stop", "theirs")
+        assert "theirs is no longer watched; the server was not touched" in stopped.stdout
+        assert f"`kill {other.pid}`" in stopped.stderr
+        assert other.poll() is None
+
+
+def test_a_process_that_has_ended_is_no_process() -> None:
+    with process_of("-c", "") as other:
+        deadline = time.monotonic() + 20
+        while (now := stat(other.pid)) is None or now.state != "Z":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        with pytest.raises(SpecwatchError, match="has ended"):
+            process.look(other.pid)
+
+
+@pytest.mark.parametrize(
+    ("words", "url"),
+    [
+        ("vllm serve m", "http://127.0.0.1:8000"),
+        ("/opt/venv/bin/vllm serve m --port=8001 --host 10.0.0.7", "http://10.0.0.7:8001"),
+        ("vllm serve --config server.yaml", None),
+        ("vllm serve --config server.yaml --port 8002", "http://127.0.0.1:8002"),
+        ("sglang.launch_server --model-path m", "http://127.0.0.1:30000"),
+        ("own_server.py --port 8003", "http://127.0.0.1:8003"),
+        ("own_server.py", None),
+        ("vllm.log", None),
+    ],
+)
+@pytest.mark.parametrize("wrapped", [False, True], ids=["itself", "a child"])
+def test_the_address_is_what_the_command_says_or_unknown(words: str, url: str | None, wrapped: bool) -> None:
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()', *sys.argv[1:]])"
+    with process_of("-c", code if wrapped else "input()", *words.split()) as server:
+        if wrapped:
+            until(psutil.Process(server.pid).children)
+        assert process.look(server.pid).url == url
+
+
+def test_the_address_is_where_it_listens() -> None:
+    with serving() as port:
+        seen = process.look(os.getpid())
+        assert (seen.url, seen.doubt) == (f"http://127.0.0.1:{port}", "")
+
+
+def test_a_part_of_a_server_is_doubted() -> None:
+    title = ["VLLM::EngineCore"]
+    with subprocess.Popen(title, executable="/bin/cat", stdin=subprocess.PIPE) as part:
+        seen = process.look(part.pid)
+        assert seen.url is None
+        assert "is a part of a server" in seen.doubt
+        assert part.stdin is not None
+        part.stdin.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "is_one"),
+    [
+        ("vllm serve m", True),
+        ("python3 /usr/bin/vllm serve m", True),
+        ("numactl -N 0 -m 0 vllm serve m", True),
+        ("python -m vllm.entrypoints.openai.api_server --model m", True),
+        ("python -m sglang.launch_server --model-path m", True),
+        ("vllm bench serve --model m", False),
+        ("tail -f vllm.log", False),
+        ("bash vllm.sh", False),
+        ("", False),
+    ],
+)
+def test_which_command_line_is_a_servers(words: str, is_one: bool) -> None:
+    assert process.serves(words.split()) is is_one
 
 
 def test_the_screen_needs_a_terminal(cli: Cli, state: Path, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ class Ending:
             elif ended is not None:
                 await self._quiet()
                 return ended
-            if stop is not None and self._info.foreign_pid is None:
+            if stop is not None:
                 return "it is no longer watched: a stop was asked for"
             if ended is not None and not source_noted:
                 source_noted = self._note(ended)

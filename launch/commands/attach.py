@@ -20,6 +20,7 @@ from launch.options import run_argument, run_of, state_of
 @click.option("--url", help="Where another's server answers: its counters and its health.")
 @click.option("--pid", type=int, help="The process of another's server: its memory, its CPU, its end.")
 @click.option("--name", help="What to call a server that is watched from now on.")
+@click.option("--wait", is_flag=True, help="With --url alone: watch it although nothing answers there yet.")
 @click.option("--no-screen", is_flag=True, help="Only watch it, in the background, and print the run's id.")
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 @click.pass_obj
@@ -31,6 +32,7 @@ def command(
     url: str | None,
     pid: int | None,
     name: str | None,
+    wait: bool,
     no_screen: bool,
     argv: tuple[str, ...],
 ) -> int:
@@ -46,7 +48,8 @@ def command(
     kubectl logs -f POD | specwatch attach --log -
     specwatch attach --pid 4711
 
-    Attaching twice to the same server finds the run that watches it already.
+    Attaching twice to the same server finds the run that watches it already. `specwatch stop RUN` ends the
+    watching and leaves the server alone.
     """
     if log_command:  # click gave the command's first word to RUN
         argv = (*((run,) if run is not None else ()), *argv)
@@ -55,16 +58,14 @@ def command(
             raise SpecwatchError("--log-command needs a command", "… --log-command -- docker logs -f NAME")
     elif argv:
         raise SpecwatchError(f"`{argv[0]}` is one word too many", "a command follows --log-command --")
-    if not no_screen and not sys.stdout.isatty():
-        raise SpecwatchError(
-            "the screen needs a terminal", "--no-screen watches in the background without one"
-        )
+    if not no_screen and (why := output.no_screen(sys.stdout)):
+        raise SpecwatchError(why, "--no-screen watches in the background without one")
     if log or log_command or url or pid is not None:
         if run is not None:
             raise SpecwatchError(
                 f"`{run}` is a run, and the options name another server", "give one of them; --name names it"
             )
-        folder = _foreign(options, foreign.target(log, argv, url, pid, name))
+        folder = _foreign(options, foreign.target(log, argv, url, pid, name), wait)
     else:
         folder = run_of(options, run)
         _go_on(folder)
@@ -77,11 +78,20 @@ def command(
     return run_app(folder)
 
 
-def _foreign(options: dict[str, Any], wanted: foreign.Target) -> RunFolder:
+def _foreign(options: dict[str, Any], wanted: foreign.Target, wait: bool) -> RunFolder:
     state = state_of(options)
     if (found := foreign.watched(state, wanted)) is not None:
         output.say(f"already watched as {found.id}")
         return found
+    if wanted.log_source is None and wanted.pid is None and wanted.url and not foreign.answers(wanted.url):
+        if not wait:
+            raise SpecwatchError(
+                f"nothing answers at {wanted.url}",
+                "a server that still loads is watched by its --log or --pid; --wait watches until it answers",
+            )
+        output.say(f"nothing answers at {wanted.url} yet: it is asked until something does")
+    if wanted.doubt:
+        output.say(f"warning: {wanted.doubt}")
     folder = foreign.create(state, wanted, options.get("config"))
     piped = wanted.log_source == {"stdin": True}
     foreign.start_recorder(folder, stdin=sys.stdin.fileno() if piped else subprocess.DEVNULL)
