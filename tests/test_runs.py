@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import ExitCode, SpecwatchError
-from collectors.reading.events import Exit, RunFacts, Tick
+from collectors.reading.events import Exit, Log, RunFacts, Tick
 from collectors.record import runs
 from collectors.record.folder import RunFolder, hold
 from tests.conftest import Cli
@@ -173,8 +173,56 @@ def test_a_run_that_is_just_being_made_is_not_damaged(state: Path, cli: Cli) -> 
     assert (state / "runs/newborn").exists()
 
 
-@pytest.mark.parametrize("age", ["", "7", "d", "x7d"])
-def test_a_wrong_age(cli: Cli, age: str) -> None:
-    answer = cli("runs", "--prune", "--older-than", age)
+@pytest.mark.parametrize("age", ["", "7", "d", "x7d", "7x", "-7d", "nand", "1e3d"])
+@pytest.mark.parametrize("prune", [("--prune",), ()], ids=["prune", "list"])
+def test_a_wrong_age(cli: Cli, prune: tuple[str, ...], age: str) -> None:
+    answer = cli("runs", *prune, "--older-than", age)
     assert answer.returncode == ExitCode.USAGE
-    assert answer.stderr.startswith("error:")
+    assert answer.stderr.startswith(f"error: `{age}` is no age")
+
+
+@pytest.mark.parametrize("args", [("--older-than", "7d"), ("--yes",)])
+def test_how_to_prune_without_prune(cli: Cli, args: tuple[str, ...]) -> None:
+    answer = cli("runs", *args)
+    assert answer.returncode == ExitCode.USAGE
+    assert "hint: add --prune" in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["replay", "status", "logs", "stop"])
+def test_a_saved_log_is_no_run(command: str, cli: Cli, state: Path, tmp_path: Path) -> None:
+    log = tmp_path / "vllm serve.log"
+    log.write_text("")
+    answer = cli(command, str(log))
+    assert answer.returncode == ExitCode.NO_SUCH_RUN
+    assert f"`specwatch explain '{log}'` reads it" in answer.stderr
+
+
+def test_one_hidden_line_is_one(state: Path, cli: Cli) -> None:
+    folder = run_of(state, "r")
+    folder.server_log.write_bytes(b'INFO:     127.0.0.1:41352 - "GET /health HTTP/1.1" 200 OK\n')
+    write_record(folder, [Log(t=1.0, offset=0, data=folder.server_log.read_bytes())])
+    assert cli("logs", "r").stderr == "1 line hidden as noise; --all shows it\n"
+
+
+def test_stop_without_run_means_the_server_that_runs(state: Path, cli: Cli) -> None:
+    """One that has just failed is not meant, though its keeper still closes its books."""
+    namespace = os.readlink("/proc/self/ns/pid")
+    locks = []
+    for run_id in ("failed", "running"):
+        folder = make_run(state / "runs", run_id, host=HERE, pid_namespace=namespace)
+        locks.append(hold(folder.keeper_lock))
+    (state / "runs/failed/exit.json").write_text('{"code": 1}')
+    assert cli("stop").stdout.startswith("running ended before")
+    (state / "runs/running/exit.json").write_text('{"code": 0}')
+    answer = cli("stop")
+    assert answer.returncode == ExitCode.NO_SUCH_RUN
+    assert answer.stderr.startswith("error: no server of ours lives on this host")
+    for run_id in ("one", "two"):
+        folder = make_run(state / "runs", run_id, host=HERE, pid_namespace=namespace)
+        locks.append(hold(folder.keeper_lock))
+    answer = cli("stop")
+    assert answer.returncode == ExitCode.USAGE
+    assert "2 runs live on this host: " in answer.stderr
+    for lock in locks:
+        assert lock is not None
+        os.close(lock)

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -107,6 +108,9 @@ def _newest_here(state: Path, found: Scan) -> RunFolder:
 def _near(spec: str, found: Scan) -> str:
     from difflib import get_close_matches
 
+    if os.path.isfile(spec):
+        file = shlex.quote(spec)
+        return f"a saved log? `specwatch explain {file}` reads it, `specwatch attach --log {file}` follows it"
     known = list(
         dict.fromkeys(word for folder, info in found.runs for word in (info.facts.name, folder.id) if word)
     )

@@ -52,7 +52,10 @@ def command(
         _lines(folder, shown, follow, count)
     finally:
         if shown.hidden:
-            output.say(f"{shown.hidden:,} lines hidden as noise; --all shows them")
+            output.say(
+                f"{shown.hidden:,} line{'s' * (shown.hidden > 1)} hidden as noise; "
+                f"--all shows {'them' if shown.hidden > 1 else 'it'}"
+            )
 
 
 class _Shown:

@@ -55,18 +55,21 @@ class Doomed(NamedTuple):
 @click.command("runs")
 @json_option
 @click.option("--prune", is_flag=True, help="Remove runs that are over, and damaged folders.")
-@click.option("--older-than", metavar="AGE", default="0s", help="Prune only what is older: 12h, 7d, 2w.")
+@click.option("--older-than", metavar="AGE", help="Prune only what is older: 12h, 7d, 2w.")
 @click.option("--yes", is_flag=True, help="Prune without asking.")
 @click.pass_obj
-def command(options: dict[str, Any], as_json: bool, prune: bool, older_than: str, yes: bool) -> None:
+def command(options: dict[str, Any], as_json: bool, prune: bool, older_than: str | None, yes: bool) -> None:
     """List the runs on this machine, live ones first, or prune them.
 
     A live run is never removed, nor one of another host that is not known to be over.
     """
+    older_s = 0.0 if older_than is None else _age(older_than)
+    if not prune and (yes or older_than is not None):
+        raise SpecwatchError(f"{'--yes' if yes else '--older-than'} says how to prune", "add --prune")
     found = runs.scan(state_of(options))
     listed = sorted((_listed(*run) for run in found.runs), key=lambda run: not run.live)
     if prune:
-        _prune(_doomed(found, listed, _age(older_than)), yes)
+        _prune(_doomed(found, listed, older_s), yes)
     elif as_json:
         output.json(listed)
     else:
@@ -142,11 +145,11 @@ def _prune(doomed: list[Doomed], yes: bool) -> None:
     for one in doomed:
         output.say(f"{one.path.name}  {one.what}  {figures.size(one.bytes)}")
     total = figures.size(sum(one.bytes for one in doomed))
-    question = f"Remove these {len(doomed)} ({total})?"
     if not yes:
+        folders = f"{len(doomed)} folder{'s' * (len(doomed) > 1)}"
         if not sys.stdin.isatty():
-            raise SpecwatchError(f"{len(doomed)} folders ({total}) would be removed", "--yes removes them")
-        if not click.confirm(question, err=True):
+            raise SpecwatchError(f"{folders} ({total}) would be removed", "add --yes")
+        if not click.confirm(f"Remove {folders} ({total})?", err=True):
             return
     for one in doomed:
         if _remove(one.path):
@@ -188,9 +191,6 @@ def _bytes(path: Path) -> int:
 
 def _age(text: str) -> float:
     number, unit = text[:-1], text[-1:]
-    if unit in _UNITS:
-        try:
-            return float(number) * _UNITS[unit]
-        except ValueError:
-            pass
+    if unit in _UNITS and number.replace(".", "", 1).isdecimal():
+        return float(number) * _UNITS[unit]
     raise SpecwatchError(f"`{text}` is no age", "a number and s, m, h, d or w: --older-than 7d")
