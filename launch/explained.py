@@ -12,7 +12,7 @@ from launch import figures
 WIDTH = 110
 _LABEL = 11
 _PROBLEMS = 12
-_NAMES = {"vllm": "vLLM", "sglang": "SGLang", None: "no line of vLLM or SGLang is in it"}
+_NAMES = {"vllm": "vLLM", "sglang": "SGLang", None: "no line of a vLLM or SGLang log is in it"}
 _AFTER = {
     "starting": "while starting", "loading": "while loading weights", "compiling": "while compiling and warming up",
     "capturing": "while capturing CUDA graphs", "ready": "after it was ready", "serving": "while serving",
@@ -21,7 +21,12 @@ _AFTER = {
 
 def lines(state: State, found: Report) -> Iterator[str]:
     """About 80 to 110 columns; a row's label stands in the first eleven."""
-    yield from _row(found.phase.upper(), _head(state, found))
+    if state.log.size == 0 and found.engine is None:
+        yield from _row("EMPTY", "nothing was logged yet, or the output went elsewhere")
+    elif found.engine is None and found.phase == "starting":  # a phase would be that of a server
+        yield from _row("UNKNOWN", _NAMES[None])
+    else:
+        yield from _row(found.phase.upper(), _head(state, found))
     yield from _cause(found)
     if found.stalled:
         yield ""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,28 @@ def test_a_hang_that_the_log_tells(tmp_path: Path) -> None:
     assert "has not read its queue for 4 minutes" in row(told(tmp_path / "log"), "stalled")
 
 
-def test_a_file_of_something_else_is_said_to_be(tmp_path: Path) -> None:
-    (tmp_path / "log").write_text("to whom it may concern\n")
-    assert told(tmp_path / "log") == ["STARTING   no line of vLLM or SGLang is in it"]
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (b"", "EMPTY      nothing was logged yet, or the output went elsewhere"),
+        (b"to whom it may concern\n", "UNKNOWN    no line of a vLLM or SGLang log is in it"),
+        (b"\n\n", "UNKNOWN    no line of a vLLM or SGLang log is in it"),
+        (bytes(range(256)) * 40, "UNKNOWN    no line of a vLLM or SGLang log is in it"),
+    ],
+    ids=["empty", "text", "blank", "binary"],
+)
+def test_a_file_of_something_else_is_no_server_that_starts(
+    held: bytes, said: str, tmp_path: Path, cli: Cli
+) -> None:
+    (tmp_path / "log").write_bytes(held)
+    answer = cli("explain", str(tmp_path / "log"))
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, said + "\n", "")
+    assert explain(cli, str(tmp_path / "log"))["engine"] is None
+
+
+def test_a_program_and_a_readme_too() -> None:
+    for path in (Path(sys.executable), ROOT / "README.md"):
+        assert told(path) == ["UNKNOWN    no line of a vLLM or SGLang log is in it"]
 
 
 @pytest.mark.parametrize(
