@@ -18,17 +18,17 @@ class Outlook(NamedTuple):
 
 def outlook(env: Mapping[str, str], root: Path = Path("/")) -> Outlook:
     if job := env.get("SLURM_JOB_ID"):
-        return Outlook(f"it ends with Slurm job {job}")
+        return Outlook(f"the server outlives this terminal, and ends with Slurm job {job}")
     if _logind_kills(root) and _in_session(root):
         if _lingers(root) and _scope_works():
             return Outlook("", SCOPE)
         return Outlook(
-            "logind (KillUserProcesses) ends it when you log out; `loginctl enable-linger` keeps it"
+            "logind (KillUserProcesses) ends the server when you log out; `loginctl enable-linger` keeps it"
         )
     if env.get("KUBERNETES_SERVICE_HOST"):
-        return Outlook("it ends with this pod")
+        return Outlook("the server outlives this terminal, and ends when this pod does")
     if any((root / mark).exists() for mark in (".dockerenv", "run/.containerenv")):
-        return Outlook("it ends with this container")
+        return Outlook("the server outlives this terminal, and ends when this container does")
     return Outlook("")
 
 
