@@ -5,15 +5,20 @@ import re
 from msgspec import Struct
 
 from collectors.reading.log.rules.failure import Matcher
+from collectors.reading.log.rules.failures_architecture import ARCHITECTURE
+from collectors.reading.log.rules.failures_compile import COMPILE
 from collectors.reading.log.rules.failures_config import CONFIG
 from collectors.reading.log.rules.failures_death import DEATHS
 from collectors.reading.log.rules.failures_distributed import DISTRIBUTED
 from collectors.reading.log.rules.failures_drafter import DRAFTER
 from collectors.reading.log.rules.failures_hub import HUB
+from collectors.reading.log.rules.failures_install import INSTALL
 from collectors.reading.log.rules.failures_kernels import KERNELS
 from collectors.reading.log.rules.failures_memory import MEMORY
 from collectors.reading.log.rules.failures_outside import OUTSIDE
+from collectors.reading.log.rules.failures_quantisation import QUANTISATION
 from collectors.reading.log.rules.failures_runtime import RUNTIME
+from collectors.reading.log.rules.failures_serving import SERVING_FAILURES
 from collectors.reading.log.rules.failures_sglang import SGLANG_FAILURES
 from collectors.reading.log.rules.failures_weights import WEIGHTS
 
@@ -21,12 +26,17 @@ FAILURES = (
     MEMORY
     + DEATHS
     + HUB
+    + QUANTISATION
     + WEIGHTS
     + DRAFTER
     + CONFIG
+    + ARCHITECTURE
     + DISTRIBUTED
     + RUNTIME
+    + COMPILE
+    + INSTALL
     + KERNELS
+    + SERVING_FAILURES
     + OUTSIDE
     + SGLANG_FAILURES
 )
@@ -128,6 +138,7 @@ FATAL = (
     Fatal("terminate", "terminate called after throwing", soft=True, names=True),
     Fatal("terminate-what", "  what():  ", soft=True, names=True),  # the words of what was thrown
     Fatal("container-refused", "Error response from daemon: ", start=True, names=True),
+    Fatal("container-gpu", "nvidia-container-cli: ", start=True, names=True),
     Fatal("no-command", "vllm: command not found", start=True, names=True),
     Fatal("no-command-sh", "vllm: not found", start=True, names=True),
     Fatal("no-module", "Error while finding module specification for", start=True, names=True),
@@ -249,6 +260,7 @@ NEEDLES: tuple[str, ...] = (
     "Illegal instruction",
     "what():  ",
     "command not found",
+    "nvidia-container-cli: ",
     "vllm: not found",
     "Terminated",
     "deadlock in distributed",

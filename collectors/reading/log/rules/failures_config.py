@@ -1,6 +1,6 @@
-"""Failures of the command line, the configuration and the model's architecture."""
+"""Failures of the command line and of the configuration."""
 
-from collectors.reading.log.rules.failure import SYMPTOM, VAGUE, Failure
+from collectors.reading.log.rules.failure import VAGUE, Failure
 
 CONFIG = (
     Failure(
@@ -31,62 +31,6 @@ CONFIG = (
             "  Value error, User-specified max_model_len (100000) is greater than the derived max_model_len "
             "(max_position_embeddings=4096.0 or model_max_length=None in model's config.json). To allow "
             "overriding",
-        ),
-    ),
-    Failure(
-        "arch-broken-install",
-        "are not supported for now",
-        r"Model architectures \['(?P<arch>\w+)'\] are not supported for now\. Supported architectures: "
-        r".*?'(?P=arch)'",
-        "vLLM knows the architecture {arch} (it is in its own list) but could not import its class: the "
-        "installation is broken, and the reason is not in view.",
-        hint="look further up for an ImportError, or run `python -c 'import vllm.model_executor.models'`",
-        weight=SYMPTOM + 1,
-        examples=(
-            "ValueError: Model architectures ['LlamaForCausalLM'] are not supported for now. Supported "
-            "architectures: "
-            "['AquilaModel', 'LlamaForCausalLM', 'MambaForCausalLM']",
-        ),
-    ),
-    Failure(
-        "arch-inspect",
-        ("inspecting model architecture", "failed to be inspected"),
-        r"Error in inspecting model architecture '(?P<arch>\w+)'|Model architectures \['(?P<a>\w+)'\] "
-        r"failed to be"
-        r" inspected",
-        "The class of {arch}{a} could not be imported in a helper process, whose own output names the "
-        "reason.",
-        hint="look for an ImportError near it: the installation of vLLM, torch or an extension is broken",
-        weight=SYMPTOM,
-        examples=(
-            "Error in inspecting model architecture 'LlamaForCausalLM'",
-            "ValueError: Model architectures ['Qwen2ForCausalLM'] failed to be inspected. Please check the "
-            "logs for "
-            "more details.",
-        ),
-    ),
-    Failure(
-        "unknown-architecture",
-        (
-            "are not supported for now",
-            "does not recognize this architecture",
-            "has no vLLM implementation",
-            "Unsupported architectures",
-        ),
-        r"(?:Model architectures \[['\"](?P<arch>\w+)['\"][^\]]*\] are not supported for now"
-        r"|model type `(?P<type>[\w-]+)` but Transformers does not recognize this architecture"
-        r"|(?P<cls>\w+) has no vLLM implementation)",
-        "This engine version does not know the architecture {arch}{type}{cls}.",
-        hint="use a newer engine (and transformers), or check `architectures` in the model's config.json",
-        weight=86,
-        unless=r"architectures \['(\w+)'\] are not supported for now\. Supported architectures: .*?'\1'",
-        examples=(
-            "  Value error, Model architectures ['FrobnicatorForCausalLMEagle3'] are not supported for now. "
-            "Supported "
-            "architectures: dict_keys(['AfmoeForCausalLM', 'ApertusForCausalLM'",
-            "ValueError: The checkpoint you are trying to load has model type `foo` but Transformers does "
-            "not "
-            "recognize this architecture.",
         ),
     ),
     Failure(
@@ -137,35 +81,30 @@ CONFIG = (
     ),
     Failure(
         "gpu-count",
-        ("required GPUs", "local gpu count", "number of available GPUs", "is not enough GPUs"),
-        r"number of required GPUs exceeds[^\n.]*|tensor_parallel_size \((?P<want>\d+)\) to less than max local gpu"
-        r" count \((?P<have>\d+)\)|larger than the number of available GPUs \((?P<has>\d+)\)",
-        "There are fewer GPUs here than the parallel sizes ask for ({want} wanted, {have}{has} seen).",
-        hint="lower --tensor-parallel-size (times --pipeline-parallel-size), or check CUDA_VISIBLE_DEVICES",
+        ("max local gpu count", "number of available GPUs"),
+        r"(?:tensor_parallel_size|World size) \((?P<want>\d+)\) (?:to less than max local gpu count|is larger than the number "
+        r"of available GPUs) \((?P<have>\d+)\)",
+        "There are fewer GPUs here than the parallel sizes ask for: {want} wanted, {have} seen.",
+        hint="lower --tensor-parallel-size (times --pipeline-parallel-size and --data-parallel-size), or check "
+        "CUDA_VISIBLE_DEVICES",
         weight=88,
+        examples=(
+            "AssertionError: please set tensor_parallel_size (8) to less than max local gpu count (4)",
+            "  Value error, World size (4) is larger than the number of available GPUs (2) in this node.",
+        ),
+    ),
+    Failure(
+        "gpu-count",
+        ("required GPUs", "local gpu count", "number of available GPUs", "adjusted local rank"),
+        r"number of required GPUs exceeds[^\n.]*|adjusted local rank \d+ is out of bounds",
+        "There are fewer GPUs here than the parallel sizes ask for.",
+        hint="lower --tensor-parallel-size (times --pipeline-parallel-size and --data-parallel-size), or check "
+        "CUDA_VISIBLE_DEVICES",
+        weight=87,
         examples=(
             "ValueError: The number of required GPUs exceeds the total number of available GPUs in the cluster.",
             "AssertionError: please set tensor_parallel_size (8) to less than max local gpu count (4)",
         ),
-    ),
-    Failure(
-        "lora-rank",
-        "max_lora_rank",
-        r"LoRA rank (?P<rank>\d+) is greater than max_lora_rank (?P<max>\d+)",
-        "The adapter has rank {rank}, and the server takes {max} at most.",
-        hint="set --max-lora-rank {rank}",
-        weight=88,
-        examples=("ValueError: LoRA rank 64 is greater than max_lora_rank 16.",),
-    ),
-    Failure(
-        "config-attribute",
-        "object has no attribute",
-        r"AttributeError: '(?P<cls>\w+Config)' object has no attribute '(?P<name>\w+)'",
-        "{cls} has no `{name}`: model, transformers and engine are of versions that do not fit.",
-        hint="use the versions that the model's card names (pip show vllm transformers)",
-        weight=62,
-        unless=r"image_token_index",
-        examples=("AttributeError: 'Qwen3Config' object has no attribute 'rope_scaling_type'",),
     ),
     Failure(
         "dtype",
@@ -177,24 +116,6 @@ CONFIG = (
         examples=(
             "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your "
             "Tesla T4 GPU",
-        ),
-    ),
-    Failure(
-        "backend-unsupported",
-        (
-            "is not supported on",
-            "No valid attention backend",
-            "Unsupported CPU attention",
-            "not supported for",
-        ),
-        r"(?P<what>MLA is not supported on \w+|No valid attention backend found[^\n]{0,120}"
-        r"|Unsupported CPU attention configuration: [^\n]{0,80})",
-        "No attention kernel here can run this model: {what}",
-        hint="choose another attention backend or KV-cache dtype; on a CPU some models cannot run at all",
-        weight=82,
-        examples=(
-            "NotImplementedError: MLA is not supported on CPU.",
-            "RuntimeError: Unsupported CPU attention configuration: head_dim=128 isa=0",
         ),
     ),
     Failure(
@@ -218,4 +139,64 @@ CONFIG = (
             "  Input should be 'auto', 'half' or 'float16' [type=literal_error, input_value='fp17', input",
         ),
     ),
-)
+    Failure(
+        "unknown-parser",
+        ("invalid tool call parser", "invalid reasoning parser", "Tool parser '", "Reasoning parser '"),
+        r"invalid (?:tool call|reasoning) parser: (?P<name>[\w.-]+)|(?:Tool|Reasoning) parser '(?P<n>[\w.-]+)' not found",
+        "This version has no parser called {name}{n}.",
+        hint="check its spelling (`vllm serve --help=all` lists them), or use a newer vLLM; --tool-parser-plugin loads one of "
+        "your own",
+        weight=90,
+        examples=(
+            "KeyError: 'invalid reasoning parser: kimi_k2 (chose from { deepseek_r1 })'",
+            'KeyError: "invalid tool call parser: qwen3"',
+        ),
+    ),
+    Failure(
+        "tool-choice",
+        "requires --tool-call-parser",
+        r"--enable-auto-tool-choice requires --tool-call-parser",
+        "--enable-auto-tool-choice was given without the parser that it needs.",
+        hint="add --tool-call-parser NAME: the model's card says which",
+        weight=92,
+        examples=("TypeError: Error: --enable-auto-tool-choice requires --tool-call-parser",),
+    ),
+    Failure(
+        "batch-size",
+        "max_num_batched_tokens",
+        r"max_num_batched_tokens \((?P<has>\d+)\) (?:is smaller than|must be greater than or equal to) "
+        r"(?P<what>max_model_len|max_num_seqs) \((?P<want>\d+)\)",
+        "A step of {has} tokens is smaller than {what} ({want}).",
+        hint="set --max-num-batched-tokens {want} or more, or lower {what}; --enable-chunked-prefill lifts the limit",
+        weight=90,
+        examples=("  Value error, max_num_batched_tokens (2048) is smaller than max_model_len (32768). This",),
+    ),
+    Failure(
+        "rope-config",
+        ("rope_scaling", "rope_parameters", "rope_type"),
+        r"(?P<what>(?:rope_scaling|rope_parameters|rope_type)[^\n\[]{3,120})",
+        "The model's rope settings are not those that this version expects: {what}.",
+        hint="use the transformers version that the model's card names and a vLLM made for it, or give them with --hf-overrides",
+        weight=66,
+        unless=r"object has no attribute|unrecognized arguments",
+        examples=("  Value error, rope_scaling should have a 'rope_type' key [type=value_error, input_value=1",),
+    ),
+    Failure(
+        "empty-json",
+        "Expecting value: line 1 column 1",
+        r"Expecting value: line 1 column 1 \(char 0\)",
+        "A JSON file that the start reads is empty, or holds something else: a Git LFS pointer, a page of a proxy.",
+        hint="look at the JSON files in the model's folder (config, tokenizer, processor) and fetch the empty ones again",
+        weight=64,
+        examples=("  Value error, Expecting value: line 1 column 1 (char 0) [type=value_error, input_value=1",),
+    ),
+    Failure(
+        "chat-template",
+        "chat template",
+        r"supplied chat template[^\n]{0,200}(?:doesn't exist|failed to be opened|looks like a file path)",
+        "There is no chat template at the path that was given.",
+        hint="check --chat-template (inside a container: is it mounted?)",
+        weight=88,
+        examples=("ValueError: The supplied chat template string (/t.jinja) appears path-like, but doesn't exist!",),
+    ),
+)  # fmt: skip

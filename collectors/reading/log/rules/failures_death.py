@@ -69,12 +69,11 @@ DEATHS = (
             "Segmentation fault",
             "Segfault encountered",
             "Fatal Python error",
-            "terminate called",
             "LLVM ERROR",
+            "Illegal instruction",
         ),
-        r"Fatal Python error: (?P<what>.+)|Segmentation fault|Segfault encountered|terminate called after "
-        r"throwing"
-        r"|LLVM ERROR: (?P<llvm>.+)",
+        r"Fatal Python error: (?P<what>.+)|Segmentation fault|Segfault encountered|LLVM ERROR: (?P<llvm>.+)"
+        r"|Illegal instruction",
         "A process crashed in native code{where}.",
         hint="note the lines around it, and try --enforce-eager or another attention backend "
         "(VLLM_ATTENTION_BACKEND)",
@@ -85,4 +84,13 @@ DEATHS = (
             "LLVM ERROR: Unsupported rounding mode for conversion.",
         ),
     ),
-)
+    Failure(
+        "native-exception",
+        "terminate called after throwing",
+        r"terminate called after throwing an instance of '?(?P<name>[\w:]{1,80})",
+        "A process ended itself: nobody caught an error of its C++ code ({name}).",
+        hint="the next line (what():) or those before it name the error",
+        weight=DEATH + 2,
+        examples=("terminate called after throwing an instance of 'c10::DistBackendError'",),
+    ),
+)  # fmt: skip

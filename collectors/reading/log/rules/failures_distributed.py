@@ -113,9 +113,9 @@ DISTRIBUTED = (
     ),
     Failure(
         "rendezvous-timeout",
-        ("client socket has timed out", "TCPStore", "DistNetworkError", "DistStoreError", "Timed out after"),
+        ("client socket has timed out", "TCPStore", "DistNetworkError", "DistStoreError", "Timed out after", "wait timeout"),
         r"client socket has timed out after (?P<t>\w+) while trying to connect to \((?P<to>[^)]*)\)"
-        r"|DistStoreError: Timed out|Timed out after (?P<t2>\d+) ?\w+ waiting for clients",
+        r"|DistStoreError: Timed out|Timed out after (?P<t2>\d+) ?\w+ waiting for clients|wait timeout after \d+ ?ms",
         "The ranks did not find each other in time.",
         hint="check that all nodes run, reach the master's address and port (--master-addr), and were "
         "started alike",
@@ -175,4 +175,67 @@ DISTRIBUTED = (
             "1800 seconds.",
         ),
     ),
-)
+    Failure(
+        "custom-allreduce",
+        ("custom_all_reduce", "peer access is not supported"),
+        r"custom_all_reduce\.cuh:\d+|peer access is not supported between",
+        "vLLM's own all-reduce kernel could not reach the other GPU's memory.",
+        hint="add --disable-custom-all-reduce (NCCL does it then); without direct links between the GPUs NCCL_P2P_DISABLE=1 too",
+        weight=84,
+        examples=(
+            "RuntimeError: custom_all_reduce.cuh:455 'invalid argument'",
+            "RuntimeError: CUDA error: peer access is not supported between these two devices",
+        ),
+    ),
+    Failure(
+        "shm-too-small",
+        "creating shared memory segment",
+        r"[Ee]rror while (?:creating|attaching to) shared memory segment (?P<path>[^\s(]{0,80})",
+        "The shared memory of the container (/dev/shm) is too small for NCCL.",
+        hint="give it --ipc=host, or --shm-size=16g",
+        weight=86,
+        examples=("Error while creating shared memory segment /dev/shm/nccl-aGq9Xh (size 33030528)",),
+    ),
+    Failure(
+        "network-interface",
+        ("Unable to find interface for", "Unable to find address for", "ifa != nullptr"),
+        r"Unable to find (?:interface|address) for: ?\[?(?P<name>[^\s\]]{0,60})|ifa != nullptr",
+        "There is no network interface or address {name} on this node, and the ranks need one to find each other.",
+        hint="set GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME to a name that `ip addr` lists, and VLLM_HOST_IP to its address",
+        weight=86,
+        examples=(
+            "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/device.cc:83] ifa != nullptr. Unable "
+            "to find address for: eth1",
+        ),
+    ),
+    Failure(
+        "host-address",
+        ("Errno 99]", "gaierror"),
+        r"\[Errno 99\]|gaierror: \[Errno -?\d+\]",
+        "The server's own address cannot be used: no interface of this machine has it, or the name is not known.",
+        hint="check --host (0.0.0.0 takes all), VLLM_HOST_IP and --master-addr",
+        weight=86,
+        examples=(
+            "OSError: [Errno 99] Cannot assign requested address",
+            "socket.gaierror: [Errno -2] Name or service not known",
+        ),
+    ),
+    Failure(
+        "socket-path",
+        "longer than 107",
+        r"ipc path .{0,300}longer than 107|longer than 107 characters",
+        "The path of a socket between the server's processes is too long.",
+        hint="set VLLM_RPC_BASE_PATH or TMPDIR to something short, as /tmp",
+        weight=88,
+        examples=('zmq.error.ZMQError: ipc path "/a/b" is longer than 107 characters (sizeof(sockaddr_un.sun_path)).',),
+    ),
+    Failure(
+        "too-many-threads",
+        ("can't start new thread", "pthread_create failed", "Resource temporarily unavailable"),
+        r"can't start new thread|pthread_create failed|\[Errno 11\] Resource temporarily unavailable",
+        "The server may not start that many threads or processes.",
+        hint="raise `ulimit -u`, or the container's pids limit (docker: --pids-limit -1); OMP_NUM_THREADS=8 needs fewer",
+        weight=84,
+        examples=("RuntimeError: can't start new thread",),
+    ),
+)  # fmt: skip

@@ -76,7 +76,7 @@ HUB = (
         hint="check the model's name or path, then the network and proxy; download it beforehand and give "
         "its path",
         weight=84,
-        unless=r"^(?:httpx?\d*|httpcore\d*)\.",
+        unless=r"^(?:httpx?\d*|httpcore\d*)\.|gaierror: \[Errno",
         examples=(
             "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find "
             "them in "
@@ -137,8 +137,9 @@ HUB = (
     ),
     Failure(
         "tokenizer",
-        ("okenizer", "chat template"),
-        r"(?P<what>Can't load tokenizer for '[^']+'|Couldn't instantiate the backend tokenizer"
+        ("okenizer", "untagged enum", "SentencePiece and Tiktoken"),
+        r"(?P<what>Can't load tokenizer for '[^']+'|did not match any variant of untagged enum \w+"
+        r"|Converting from SentencePiece and Tiktoken failed|Couldn't instantiate the backend tokenizer"
         r"|Tokenizer class \w+ does not exist|Failed to load the tokenizer|Unable to load tokenizer"
         r"|'\w{1,60}Tokenizer\w{0,40}' object has no attribute '\w{1,80}')",
         "The tokenizer cannot be loaded: {what}.",
@@ -149,17 +150,27 @@ HUB = (
         examples=(
             "OSError: Can't load tokenizer for '/models/x'. If you were trying to load it from the Hub, "
             "make sure",
+            "Exception: data did not match any variant of untagged enum ModelWrapper at line 1251003 column 3",
             "ValueError: Tokenizer class Foo does not exist or is not currently imported.",
             "AttributeError: 'Qwen2Tokenizer' object has no attribute 'all_special_tokens_extended'",
         ),
     ),
     Failure(
         "permission",
-        ("Permission denied", "PermissionError"),
-        r"Permission denied:? ?'?(?P<path>[^'\s]*)",
+        ("Permission denied", "PermissionError", "Read-only file system"),
+        r"(?:Permission denied|Read-only file system): ?['\"](?P<path>[^'\"\s]+)",
         "The server may not read or write {path}.",
-        hint="check owner and mode of that path for the user that the server runs as",
-        weight=VAGUE,
+        hint="check owner and mode of that path for the user that the server runs as (and how it is mounted)",
+        weight=VAGUE + 1,
         examples=("PermissionError: [Errno 13] Permission denied: '/root/.cache/huggingface'",),
     ),
-)
+    Failure(
+        "permission",
+        ("Permission denied", "PermissionError", "Read-only file system"),
+        r"Permission denied|PermissionError|Read-only file system",
+        "The server's user may not do what it tried: a path that is not its own, or a port below 1024.",
+        hint="the lines above name the call; check owners, mounts and the port",
+        weight=VAGUE,
+        examples=("PermissionError: [Errno 13] Permission denied",),
+    ),
+)  # fmt: skip

@@ -88,18 +88,6 @@ KERNELS = (
         ),
     ),
     Failure(
-        "block-size-split",
-        ("is not divisible by weight quantization block", "weight_block_size_n=", "block_n = "),
-        r"(?P<what>[\w ]{3,40}) = (?P<size>\d+) is not divisible by weight quantization block_[nk] = (?P<block>\d+)"
-        r"|% weight_block_size_n=",
-        "The weights are quantised in blocks that this many GPUs cannot share ({size} by {block}).",
-        hint="lower --tp (or raise --ep: each GPU then holds whole experts)",
-        weight=86,
-        examples=(
-            "ValueError: Weight output_partition_size = 192 is not divisible by weight quantization block_n = 128.",
-        ),
-    ),
-    Failure(
         "sglang-package-version",
         "minimum required version",
         r"(?P<what>[\w.-]{1,60}) (?:is installed with version (?P<has>[\w.+]{1,40}), which is less than the|with) "
@@ -112,16 +100,6 @@ KERNELS = (
             "version 0.2.5. Please uninstall the old version and reinstall the latest version",
             "Exception: sgl-kernel with minimum required version 0.1.0 is not installed. Please install it",
         ),
-    ),
-    Failure(
-        "kernel-build",
-        "Error building extension",
-        r"Error building extension '(?P<name>[^']{1,200})'",
-        "The kernel {name} had to be compiled here, and its compilation failed.",
-        hint="the compiler's own lines (error:) name why; a CUDA toolkit of PyTorch's version and a supported gcc cure "
-        "most, and so does the engine's container image",
-        weight=79,
-        examples=("RuntimeError: Error building extension 'single_decode_with_kv_cache': [1/3] /usr/local/cuda/bin/x",),
     ),
     Failure(
         "sglang-kernel-library",

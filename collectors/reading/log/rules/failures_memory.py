@@ -203,11 +203,36 @@ MEMORY = (
     ),
     Failure(
         "disk-full",
-        "No space left on device",
-        r"\[?(?:Errno 28|os error 28)?\]?\)?:? ?No space left on device",
+        ("No space left on device", "Disk quota exceeded"),
+        r"\[?(?:Errno 28|os error 28)?\]?\)?:? ?No space left on device|Disk quota exceeded",
         "A disk (or /dev/shm) is full.",
         hint="free the disk that holds the model cache (HF_HOME, VLLM_CACHE_ROOT), or enlarge /dev/shm",
         weight=85,
         examples=("OSError: [Errno 28] No space left on device",),
     ),
-)
+    Failure(
+        "gpu-oom",
+        ("Triton Error [CUDA]: out of memory", "STATUS_ALLOC_FAILED", "hipErrorOutOfMemory", "cudaErrorMemoryAllocation"),
+        r"Triton Error \[CUDA\]: out of memory|CU(?:BLAS|DNN|SPARSE)_STATUS_ALLOC_FAILED|hipErrorOutOfMemory"
+        r"|cudaErrorMemoryAllocation",
+        "The GPU ran out of memory{where}: a library could not get its working space.",
+        hint=_LESS,
+        weight=81,
+        unless=r"^Search for",
+        examples=(
+            "RuntimeError: Triton Error [CUDA]: out of memory",
+            "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        ),
+    ),
+    Failure(
+        "swap-space",
+        "swap space",
+        r"Too large swap space\. (?P<want>[\d.]+) GiB out of the (?P<has>[\d.]+) GiB",
+        "The swap space of {want} GiB is more than this host's memory of {has} GiB can give.",
+        hint="lower --swap-space (GiB for each GPU; 0 goes too)",
+        weight=88,
+        examples=(
+            "ValueError: Too large swap space. 16.00 GiB out of the 15.56 GiB total CPU memory is allocated for the swap",
+        ),
+    ),
+)  # fmt: skip

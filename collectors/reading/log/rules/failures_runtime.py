@@ -16,43 +16,6 @@ RUNTIME = (
         ),
     ),
     Failure(
-        "triton-compile",
-        ("PassManager", "CompilationError", "triton", "PTXASError", "ptxas"),
-        r"PassManager::run failed|triton\.compiler\.errors\.CompilationError|PTXASError|ptxas fatal"
-        r"|Cannot find (?:a working )?triton|libcuda\.so cannot found|OutOfResources: out of resource",
-        "Triton could not compile a kernel for this GPU{where}.",
-        hint="choose another attention backend (VLLM_ATTENTION_BACKEND) or --enforce-eager; on GPUs older "
-        "than "
-        "Ampere many kernels do not exist",
-        weight=80,
-        examples=(
-            "torch._inductor.exc.InductorError: RuntimeError: PassManager::run failed",
-            "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, "
-            "Hardware limit: "
-            "101376.",
-        ),
-    ),
-    Failure(
-        "compiler-missing",
-        (
-            "Failed to find C compiler",
-            "InvalidCxxCompiler",
-            "No working C++ compiler",
-            "Python.h",
-            "nvcc",
-            "inja",
-        ),
-        r"Failed to find C compiler|InvalidCxxCompiler|No working C\+\+ compiler|Python\.h: No such file"
-        r"|nvcc(?:'|:)? ?(?:not found|No such file)|Could not find nvcc|Ninja is required|Ninja build failed",
-        "A kernel must be compiled here, and the tools for it are missing.",
-        hint="install gcc, python3-dev and the CUDA toolkit (nvcc), or use the engine's container image",
-        weight=84,
-        examples=(
-            "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.",
-            "torch._inductor.exc.InductorError: InvalidCxxCompiler: No working C++ compiler found in",
-        ),
-    ),
-    Failure(
         "illegal-memory-access",
         ("illegal memory access", "device-side assert", "misaligned address", "unspecified launch failure"),
         r"(?P<what>an illegal memory access was encountered|device-side assert triggered|misaligned address"
@@ -69,13 +32,23 @@ RUNTIME = (
     ),
     Failure(
         "no-kernel-image",
-        ("no kernel image", "invalid device function"),
-        r"no kernel image is available for execution on the device|invalid device function",
+        (
+            "no kernel image",
+            "invalid device function",
+            "kernel image is invalid",
+            "hipErrorNoBinaryForGpu",
+            "TensileLibrary",
+            "No supported CUDA architectures",
+        ),
+        r"no kernel image is available for execution on the device|invalid device function|kernel image is invalid"
+        r"|hipErrorNoBinaryForGpu|Cannot read \S{0,80}TensileLibrary|No supported CUDA architectures found",
         "This build has no code for this GPU's architecture.",
         hint="install a build of vLLM and torch for this GPU's compute capability (TORCH_CUDA_ARCH_LIST)",
         weight=88,
         examples=(
             "torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device",
+            "RuntimeError: Triton Error [CUDA]: device kernel image is invalid",
+            "RuntimeError: No supported CUDA architectures found for major versions [9, 10, 11, 12].",
         ),
     ),
     Failure(
@@ -88,11 +61,16 @@ RUNTIME = (
             "system not yet initialized",
             "Failed to infer device type",
             "invalid device ordinal",
+            "cudaGetDeviceCount",
+            "NVMLError",
+            "NVML Shared Library",
+            "Device string must not be empty",
         ),
         r"(?P<what>The NVIDIA driver on your system is too old|Found no NVIDIA driver|CUDA driver "
         r"(?:version is"
         r" insufficient|initialization failed)|no CUDA-capable device is detected|No CUDA GPUs are available"
-        r"|system not yet initialized|Failed to infer device type|invalid device ordinal)",
+        r"|system not yet initialized|Failed to infer device type|invalid device ordinal|Device string must not be empty"
+        r"|Unexpected error from cudaGetDeviceCount\(\)|NVML Shared Library Not Found|NVMLError_\w{3,60})",
         "The GPU cannot be used: {what}.",
         hint="check nvidia-smi inside the same container, CUDA_VISIBLE_DEVICES, --gpus all, and the "
         "driver's version",
@@ -100,6 +78,7 @@ RUNTIME = (
         examples=(
             "RuntimeError: No CUDA GPUs are available",
             "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
+            "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
             "RuntimeError: Failed to infer device type, please set the environment variable "
             "`VLLM_LOGGING_LEVEL=DEBUG`",
         ),
@@ -129,37 +108,6 @@ RUNTIME = (
         ),
     ),
     Failure(
-        "torchvision-mismatch",
-        "torchvision::nms",
-        r"operator torchvision::nms does not exist",
-        "torchvision was built for another torch (CPU against CUDA, or another version).",
-        hint="install torch and torchvision of the same version from the same index",
-        weight=90,
-        examples=("RuntimeError: operator torchvision::nms does not exist",),
-    ),
-    Failure(
-        "broken-install",
-        (
-            "ImportError",
-            "ModuleNotFoundError",
-            "undefined symbol",
-            "cannot open shared object",
-            "cannot import name",
-        ),
-        r"(?:ImportError|ModuleNotFoundError|OSError): (?P<what>[^\n]{3,200})",
-        "The installation is broken: {what}",
-        hint="install vLLM with its own torch in a fresh environment; undefined symbols mean a torch of "
-        "another version",
-        weight=70,
-        unless=r"OSError: (?!.*(?:shared object|undefined symbol))",
-        examples=(
-            "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
-            "ModuleNotFoundError: No module named 'flash_attn'",
-            "ImportError: /site-packages/vllm/_C.abi3.so: undefined symbol: "
-            "_ZN3c106detail23torchInternalAssertFailE",
-        ),
-    ),
-    Failure(
         "plugin-failed",
         "Failed to load plugin",
         r"Failed to load plugin (?P<name>\S+)",
@@ -168,4 +116,31 @@ RUNTIME = (
         weight=50,
         examples=("Failed to load plugin eagle3_patches",),
     ),
-)
+    Failure(
+        "ptx-toolchain",
+        "unsupported toolchain",
+        r"PTX was compiled with an unsupported toolchain",
+        "The GPU's driver is older than the CUDA that a kernel was compiled with.",
+        hint="update the driver, or use a build of vLLM for the CUDA version that nvidia-smi shows",
+        weight=88,
+        examples=("RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",),
+    ),
+    Failure(
+        "tpu-busy",
+        ("TPU is already in use", "libtpu"),
+        r"TPU is already in use by (?:a )?process(?: with pid (?P<pid>\d+))?|Internal error when accessing libtpu",
+        "The TPU is held by another process {pid}.",
+        hint="end it (`lsof /dev/accel*` or /dev/vfio/* names it) and launch again",
+        weight=86,
+        examples=("RuntimeError: The TPU is already in use by process with pid 4712. Not attempting to load libtpu.so",),
+    ),
+    Failure(
+        "npu-error",
+        ("NPU error", "NPU function error", "EZ9999", "EE9999", "EI9999"),
+        r"NPU (?:function )?error: (?P<what>[^\n]{3,160})|(?P<code>E[ZEI]9999)",
+        "The NPU reported an error{where}: {what}{code}.",
+        hint="its own lines (E…) and ~/ascend/log name the operator; check that CANN, torch-npu and vllm-ascend are a set",
+        weight=VAGUE - 2,
+        examples=("RuntimeError: InnerRun:torch_npu/csrc/framework/OpParamMaker.cpp:247 NPU error, NPU error: code 507015",),
+    ),
+)  # fmt: skip

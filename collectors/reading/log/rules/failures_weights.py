@@ -1,6 +1,6 @@
 """Failures of reading weights: files, names, shapes, quantisation."""
 
-from collectors.reading.log.rules.failure import Failure
+from collectors.reading.log.rules.failure import VAGUE, Failure
 
 WEIGHTS = (
     Failure(
@@ -67,7 +67,7 @@ WEIGHTS = (
         r"There is no module or parameter named '?(?P<name>[\w.]+)|Following weights were not initialized "
         r"from"
         r" checkpoint: \{?'?(?P<first>[\w.]+)|KeyError: "
-        r"'(?P<key>(?:model\.|layers\.|lm_head|visual\.)[\w.]+)'",
+        r"'(?P<key>(?!blk\.)[A-Za-z_]\w{0,60}(?:\.\w{1,60}){2,16}|lm_head\.\w+|(?:model|layers|visual)\.[\w.]+)'",
         "The checkpoint does not fit the model class: {name}{first}{key} has no counterpart.",
         hint="the checkpoint is of another architecture or newer than this engine; for a drafter run "
         "`doctor`",
@@ -76,6 +76,7 @@ WEIGHTS = (
             "ValueError: Following weights were not initialized from checkpoint: "
             "{'model.layers.0.fc.weight'}",
             "KeyError: 'model.layers.0.self_attn.qkv_proj.weight_scale'",
+            "KeyError: 'blocks.0.attn.qkv.weight'",
         ),
     ),
     Failure(
@@ -117,33 +118,52 @@ WEIGHTS = (
         ),
     ),
     Failure(
-        "gguf",
-        ("GGUF", "gguf"),
-        r"GGUF model with architecture (?P<arch>\w+) is not supported|[Uu]nknown gguf model_type: "
-        r"(?P<type>\w+)"
-        r"|GGUF file .*not found|No (?:gguf|GGUF) file",
-        "This GGUF file cannot be loaded: architecture {arch}{type}.",
-        hint="use the model's safetensors weights, or an engine version that knows this GGUF architecture",
-        weight=85,
-        examples=("ValueError: GGUF model with architecture qwen3vlmoe is not supported yet.",),
+        "weight-shape",
+        ("loaded_weight", "param_data"),
+        r"AssertionError: assert [^\n]{0,80}(?:loaded_weight|param_data)\.(?:shape|size)",
+        "A tensor of the checkpoint has another shape than the model expects.",
+        hint="config.json and weights do not belong together, or the sizes cannot be split over so many GPUs (lower "
+        "--tensor-parallel-size)",
+        weight=81,
+        examples=("AssertionError: assert param_data.shape == loaded_weight.shape",),
     ),
     Failure(
-        "quantisation",
-        ("uantization", "quant_method", "Marlin", "group_size", "Unknown quantization"),
-        r"(?P<what>[Uu]nknown quantization method[^.\n]*|[Qq]uantization method specified in the model "
-        r"config[^.\n]*"
-        r"|The quantization method \S+ is not supported[^.\n]*|quantization[^.\n]{0,80}not supported[^.\n]*"
-        r"|is not divisible by weight quantization block_n[^.\n]*)",
-        "The weights' quantisation does not work here: {what}.",
-        hint="leave --quantization out (it is read from config.json), or use other weights for this GPU or "
-        "tensor-parallel size",
-        weight=80,
+        "sizes-differ",
+        "must match the size of tensor",
+        r"The size of tensor a \((?P<a>\d+)\) must match the size of tensor b \((?P<b>\d+)\)",
+        "Two tensors of different sizes met{where}: {a} and {b}.",
+        hint="a defect of the engine with this model or these options, or inputs that it does not expect; a newer version may "
+        "have it mended",
+        hints={
+            "load": "config.json and weights do not belong together, or the sizes cannot be split over so many GPUs (lower "
+            "--tensor-parallel-size)"
+        },
+        weight=VAGUE,
         examples=(
-            "ValueError: Quantization method specified in the model config (gptq) does not match the "
-            "quantization "
-            "method specified in the `quantization` argument (awq).",
-            "ValueError: The quantization method fp8 is not supported for the current GPU. Minimum "
-            "capability: 89.",
+            "RuntimeError: The size of tensor a (3584) must match the size of tensor b (1792) at non-singleton dimension 1",
         ),
     ),
-)
+    Failure(
+        "storage-error",
+        ("os error 19", "Errno 5]", "Errno 116]", "os error 5)", "os error 116", "Errno 107]", "os error 107"),
+        r"No such device \(os error 19\)|(?:\[Errno 5\]|\(os error 5\))|(?:Errno|os error) (?:116|107)\b",
+        "The file system that holds the model failed while it was read (or cannot map files into memory).",
+        hint="copy the model to a local disk; for a network or FUSE mount --safetensors-load-strategy eager reads without "
+        "mapping; see dmesg and the mount",
+        weight=86,
+        examples=(
+            "safetensors_rust.SafetensorError: No such device (os error 19)",
+            "OSError: [Errno 116] Stale file handle: '/mnt/models/x/model-00001-of-00004.safetensors'",
+            "OSError: [Errno 5] Input/output error",
+        ),
+    ),
+    Failure(
+        "bucket-credentials",
+        ("Unable to locate credentials", "NoCredentialsError", "NoSuchBucket", "AccessDenied"),
+        r"Unable to locate credentials|NoCredentialsError|NoSuchBucket|AccessDenied",
+        "The bucket that holds the model refused, or there are no credentials for it.",
+        hint="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for another than AWS), and check its name",
+        weight=84,
+        examples=("botocore.exceptions.NoCredentialsError: Unable to locate credentials",),
+    ),
+)  # fmt: skip
