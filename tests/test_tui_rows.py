@@ -7,12 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from collectors.reading.events import Exit
+from collectors.reading.life import LifeState
+from collectors.reading.state import State
 from tui import format as fmt
 from tui import keys, rows
 from tui.app import Monitor
+from tui.panels.header import footer
 from tui.rows import STYLES, text_of, width_of
 from tui.screens.log import LogScreen
 from tui.screens.runs import RunsScreen
+from tui.screens.stop import StopScreen
+from tui.view import View
 
 ANY = st.text(max_size=60)
 
@@ -133,3 +139,29 @@ def test_no_key_means_two_things_on_one_screen() -> None:
 def test_the_page_of_keys_is_fresh() -> None:
     page = Path(__file__).parent.parent / "docs" / "keys.md"
     assert page.read_text() == keys.markdown(), "run `python -m tui.keys > docs/keys.md`"
+
+
+@pytest.mark.parametrize(
+    ("view", "shown", "missing"),
+    [
+        (View(phase="loading"), ["q leave it running", "s stop"], ["m mark", "b bench"]),
+        (View(phase="serving"), ["q leave it running", "s stop", "m mark", "b bench"], []),
+        (View(phase="serving", pace=1.0), ["q leave the replay"], ["s stop", "m mark", "b bench"]),
+        (
+            View(phase="failed", state=State(life=LifeState(exit=Exit(t=1.0, code=1)))),
+            ["q leave "],
+            ["s stop", "b bench"],
+        ),
+        (View(phase="serving", leave="the comparison"), ["q the comparison"], []),
+    ],
+)
+def test_the_footer_names_what_can_be_done_now(view: View, shown: list[str], missing: list[str]) -> None:
+    text = text_of(footer(view, "speculation", 80))
+    assert [words for words in shown if words not in text] == []
+    assert [words for words in missing if words in text] == []
+
+
+@pytest.mark.parametrize("width", [60, 64, 200])
+def test_the_question_before_a_stop_is_whole(width: int) -> None:
+    rows_ = StopScreen("a-run-with-quite-a-long-name")._draw_question(min(width, 62), 7)
+    assert "given back." in " ".join(text_of(row).strip() for row in rows_)

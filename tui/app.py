@@ -253,10 +253,17 @@ def speaks_utf8() -> bool:
     return encoding == "utf8" and os.environ.get("TERM") != "linux"
 
 
-def run_app(folder: RunFolder, *, pace: float | None = None, at: float = 0.0, comes_back: bool = True) -> int:
-    """Show the run until the user leaves; then say how to come back (not where the caller stops the server next).
+def run_app(
+    folder: RunFolder,
+    *,
+    pace: float | None = None,
+    at: float = 0.0,
+    leave: str = "",
+    standing: Callable[[], str] = str,
+) -> int:
+    """Show the run until the user leaves; then say how to come back (not where `leave` names what q does instead).
 
-    `pace`: replay its record instead.
+    `pace`: replay its record instead. `standing`: what is said on the screen while nothing else is.
 
     Raises SpecwatchError: no terminal, a folder that cannot be read, or one that vanished meanwhile.
     """
@@ -267,10 +274,11 @@ def run_app(folder: RunFolder, *, pace: float | None = None, at: float = 0.0, co
         )
     pump: Pump = Live(folder) if pace is None else Replay(folder, pace, at)
     app = Monitor(folder, pump, name=info.facts.name or folder.id, utc_offset=time.localtime().tm_gmtoff)
+    app.views.leave, app.views.standing = leave, standing
     app.run(mouse=False)
     if app.trouble is not None:
         raise app.trouble
-    if pace is None and comes_back:
+    if pace is None and not leave:
         output.say(farewell(app.view, folder.id))
     return 0
 

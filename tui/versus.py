@@ -23,6 +23,10 @@ def cell(found: "Comparison | None", bench: Benchmark) -> "Cell | None":
         asked = (row.concurrency, row.temperature, row.context)
         planned = (plan.get("concurrency"), plan.get("temperature"), plan.get("context"))
         named = row.cells[0].measured.name in (bench.id, bench.label)
-        if named if planned[0] is None else planned == asked or (planned[1] is None and planned[0] == asked[0]):
+        if (
+            named
+            if planned[0] is None
+            else planned == asked or (planned[1] is None and planned[0] == asked[0])
+        ):
             return row.cells[0]
     return None

@@ -41,6 +41,7 @@ class View:
     name: str = ""
     utc_offset: float = 0.0  # seconds to add to wall-clock time for showing it
     ascii_only: bool = False
+    leave: str = ""  # what q does, where it is not what it does elsewhere
     versus: "Comparison | None" = None  # this run's benchmarks beside those of a baseline
 
     @property

@@ -1,6 +1,7 @@
 """Takes Views: the pump's state with what is reckoned from it and read beside it, at one instant."""
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from collectors.reading.eta import arrival
@@ -27,6 +28,8 @@ class Views:
         self._tail_of = (-1, 0)
         self._said = ("", 0.0)
         self.versus: Comparison | None = None
+        self.leave = ""
+        self.standing: Callable[[], str] = str  # what is said as long as nothing else is
 
     def say(self, text: str) -> None:
         self._said = (text, time.monotonic() + SAID_S)
@@ -48,11 +51,12 @@ class Views:
             frozen=frozen,
             pace=pump.pace,
             reading=pump.behind,
-            notice=text if time.monotonic() < until else "",
+            notice=text if time.monotonic() < until else self.standing(),
             name=self._name,
             utc_offset=self._utc_offset,
             ascii_only=self._ascii_only,
             versus=self.versus,
+            leave=self.leave,
         )
 
     def _newest(self, height: int) -> tuple[LogLine, ...]:

@@ -52,12 +52,15 @@ def command(
             serve.argv(engine, pair, serve.free_port(), speculate=True),
             serve.environment(pair, dict(os.environ), slow=True),
         )
-        found = _on_screen(job, stages) if screen else _in_lines(job)
+        found = _on_screen(job, stages, keep=keep) if screen else _in_lines(job)
         state = job.state
     for line in closing.lines(state, found, base):
         output.data(line)
     output.data(f"record: {job.folder.path}")
-    output.data(f"        `specwatch attach {job.id}` opens it again")
+    if keep:
+        output.data(f"        it serves at {job.folder.info().url}; `specwatch stop {job.id}` ends it")
+    else:
+        output.data(f"        `specwatch replay {job.id}` shows it again")
 
 
 def _has_terminal() -> bool:
@@ -89,7 +92,7 @@ def _in_lines(job: Job) -> Result:
     return job.bench()
 
 
-def _on_screen(job: Job, stages: Stages) -> Result:
+def _on_screen(job: Job, stages: Stages, *, keep: bool) -> Result:
     """The screen, while the benchmark begins by itself once the server is ready; leaving it early stops nothing."""
     from tui.app import run_app
 
@@ -104,7 +107,12 @@ def _on_screen(job: Job, stages: Stages) -> Result:
 
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
-    run_app(job.folder, comes_back=False)
+    end = "the comparison" if keep else "the comparison, and the server's end"
+    run_app(
+        job.folder,
+        leave=end,
+        standing=lambda: f"The demo has measured what it wanted: q shows {end}." if result else "",
+    )
     if worker.is_alive():
         with stages.stage("the server's start and its benchmark go on"):
             worker.join()

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from collectors.record.folder import RunInfo
 
-# Where the server listens and what it calls itself cannot change what it does.
+# Where the server listens and what it calls itself cannot change what it does; nor can the pace of the demo's loader
+# (SLOWLOAD_MBPS), once it is loaded.
 _NEUTRAL = {
     "--port",
     "--host",
@@ -39,7 +40,8 @@ def _pairs(a: RunInfo, b: RunInfo) -> Iterator[Difference]:
     ]
     for prefix, ours, theirs in groups:
         for key in sorted(ours.keys() | theirs.keys()):
-            if ours.get(key) != theirs.get(key) and key not in _NEUTRAL and key != "specwatch":
+            neutral = key in _NEUTRAL or key == "specwatch" or key.startswith("SLOWLOAD_")
+            if ours.get(key) != theirs.get(key) and not neutral:
                 yield Difference(prefix + key, _text(ours.get(key)), _text(theirs.get(key)))
     facts = (
         ("patches", ", ".join(a.facts.patches), ", ".join(b.facts.patches)),

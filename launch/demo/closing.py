@@ -1,10 +1,17 @@
 """The demo's closing summary: the load, the figures of both servers side by side, what speculation bought."""
 
 from collections.abc import Callable, Iterator
+from textwrap import wrap
+
+from msgspec import structs
 
 from collectors.reading.acceptance import Figures
 from collectors.reading.state import State
+from collectors.reading.timeline import spans
+from collectors.reading.verdict import Gain, Measured, gain, verdict
+from launch.bench.measured import measured
 from launch.bench.result import Level, Result
+from launch.bench.summary import told
 from launch.demo.serve import K
 from launch.figures import DASH, duration, percent
 
@@ -19,16 +26,16 @@ def lines(state: State, found: Result, base: Result | None) -> Iterator[str]:
     yield ""
     yield row("", [f"{level.concurrency} at a time" for level in found.levels])
     yield row("tok/s", [_number(level.tok_s, "{:.1f}") for level in found.levels])
+    judged = _judged(found, base) if base is not None else []
     if base is not None:
-        plain = {level.concurrency: level for level in base.levels}
-        pairs = [(level, plain.get(level.concurrency)) for level in found.levels]
-        yield row(
-            "  without drafter", [_number(other.tok_s if other else None, "{:.1f}") for _, other in pairs]
-        )
-        yield row("  speed-up", [_number(speed_up(level, other), "{:.2f}×") for level, other in pairs])
+        yield row("  without drafter", [_number(other.tok_s, "{:.1f}") for _, other, _ in judged])
+        yield row("  speed-up", [_speed_up(won) for _, _, won in judged])
     for label, cell in ROWS:
         yield row(label, [cell(level, level.counters) if level.counters else DASH for level in found.levels])
     yield ""
+    for it, other, _ in judged:
+        for line in told(structs.replace(verdict(it, other), evidence=())):  # the table above is the evidence
+            yield from wrap(line, 80, subsequent_indent="  ")
     yield f"mean length: accepted draft tokens a step and the target's own one; {K + 1} at most."
     yield "position i: share of the drafts whose token i was accepted, counted from 0."
     yield from (f"note: {note}" for note in found.notes)
@@ -38,10 +45,10 @@ def lines(state: State, found: Result, base: Result | None) -> Iterator[str]:
 def load(state: State) -> Iterator[str]:
     """The phases of the start with their durations, and when it was ready."""
     yield f"ready after {duration(ready_after(state))}"
-    for step in state.log.steps:
+    for step, t0, t1 in spans(state):
         if step.name in ("ready", "serving", "shutdown"):
             break
-        took = None if step.t1 is None else step.t1 - step.t0
+        took = None if t1 is None else t1 - t0
         yield row(f"  {step.name}", [_number(took, "{:.1f} s")])
 
 
@@ -49,10 +56,20 @@ def ready_after(state: State) -> float | None:
     return state.log.ready_t if state.log.ready_t is not None else state.life.first_healthy_t
 
 
-def speed_up(level: Level, base: Level | None) -> float | None:
-    if base is None or not level.tok_s or not base.tok_s:
-        return None
-    return level.tok_s / base.tok_s
+def _judged(found: Result, base: Result) -> list[tuple[Measured, Measured, Gain]]:
+    """Each load with the same one without the drafter; one that was not measured there has no figures."""
+    plain = {(it.concurrency, it.temperature, it.context): it for it in measured(base)}
+    pairs = [
+        (it, plain.get((it.concurrency, it.temperature, it.context), Measured())) for it in measured(found)
+    ]
+    return [(it, other, gain(it, other)) for it, other in pairs]
+
+
+def _speed_up(won: Gain) -> str:
+    if won.speedup is None:
+        return DASH
+    ends = won.speedup_ci
+    return f"{won.speedup:.2f}×" + (f" ±{(ends[1] - ends[0]) / 2:.2f}" if ends else "")
 
 
 def row(label: str, cells: list[str]) -> str:

@@ -69,7 +69,9 @@ class Job:
             with contextlib.suppress(OSError):
                 self._running.terminate()
         if self.id and not self.reading().ended:
-            self._specwatch(["stop", self.id, *(["--kill"] if kill else [])], own_session=True)
+            # Cut short, its tiny server holds nothing worth the minute that a loading vLLM does not hear SIGTERM.
+            hurry = ["--kill", "--timeout", "5"] if kill else []
+            self._specwatch(["stop", self.id, *hurry], own_session=True)
 
     def reading(self) -> Follower:
         run = Follower(self.folder)

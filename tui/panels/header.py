@@ -93,10 +93,29 @@ def stale(view: View) -> str:
     return f"STALE {fmt.ago(view.age)}" if view.recorder_lives else f"RECORDER GONE {fmt.ago(view.age)}"
 
 
-def footer(screen: str, width: int) -> Row:
-    """The keys of this screen, from the key table; those that do not fit stand in the help."""
+def can(view: View, action: str) -> bool:
+    """Whether there is a server that could be stopped, marked or measured."""
+    if action not in ("stop", "mark", "bench"):
+        return True
+    lives = not view.ended and view.pace is None
+    return lives and (action == "stop" or view.phase in ("ready", "serving"))
+
+
+def leaving(view: View) -> str:
+    """What q does to the server."""
+    if view.leave:
+        return view.leave
+    return "leave the replay" if view.pace is not None else "leave" if view.ended else "leave it running"
+
+
+def footer(view: View, screen: str, width: int) -> Row:
+    """The keys of this screen that can do something now; those that do not fit stand in the help."""
     spans: list[Span] = [(" ", "plain")]
-    own = [key for key in keys.of_screen(screen) if key.label]
+    own = [
+        key._replace(label=leaving(view)) if key.action == "leave" else key
+        for key in keys.of_screen(screen)
+        if key.label and can(view, key.action)
+    ]
     end: tuple[Span, ...] = (("? ", "key"), ("help ", "muted"))
     room = width - width_of(end) - 1
     pages: Row = (("1 2 3 4", "key"), (" screens  ", "muted"))

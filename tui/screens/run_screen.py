@@ -28,7 +28,7 @@ class RunScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Page(lambda width, _: [header(self.view, width)], id="header")
         yield from self.compose_body()
-        yield Page(lambda width, _: [footer(self.NAME, width)], id="footer")
+        yield Page(lambda width, _: [footer(self.view, self.NAME, width)], id="footer")
 
     def compose_body(self) -> ComposeResult:
         yield Page(self._body, id="body")
