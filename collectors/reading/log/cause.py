@@ -26,6 +26,7 @@ from collectors.reading.log.rules.failures import (
     READY,
     STOPPING,
     SUSPECT_FILES,
+    WORDS,
 )
 from collectors.reading.log.suspects import Suspect, Suspects, suspect_of
 
@@ -271,6 +272,8 @@ class CauseFinder:
         if "Failed to load plugin" in msg:
             self._memory.note(line, "plugin-failed", "error", KINDS.find(msg))
             return True
+        if any(words in msg for words in WORDS) and KINDS.find(msg[:2000]) is not None:
+            return bool(self._memory.add(suspect_of(line, None), msg))
         pydantic = _PYDANTIC.match(msg) is not None
         if not pydantic and not blocks.is_exception(msg, in_block=False):
             return False

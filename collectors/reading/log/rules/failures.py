@@ -94,7 +94,7 @@ FATAL = (
     Fatal("output-handler", "output_handler failed", soft=True),
     Fatal("engine-loop", "Engine loop has died"),
     Fatal("server-ends-itself", "terminating server process"),
-    Fatal("worker-signal", "Got fatal signal from worker processes", soft=True),
+    Fatal("worker-signal", "ot fatal signal from worker processes", soft=True),
     Fatal("watchdog-ended", "watchdog thread terminated with exception", names=True),
     Fatal("background-loop", "Background loop has errored"),
     Fatal("v0-method", "This might cause deadlock in distributed execution", start=True),
@@ -142,6 +142,9 @@ FATAL = (
     Fatal("no-command", "vllm: command not found", start=True, names=True),
     Fatal("no-command-sh", "vllm: not found", start=True, names=True),
     Fatal("no-module", "Error while finding module specification for", start=True, names=True),
+    Fatal("ray-segv", "*** SIGSEGV received", soft=True, names=True),
+    Fatal("ray-abort", "*** SIGABRT received", soft=True, names=True),
+    Fatal("ray-bus", "*** SIGBUS received", soft=True, names=True),
     Fatal("sigsegv", "Segmentation fault", soft=True, names=True),
     Fatal("unit-killed", "code=killed, status=9/KILL", soft=True, names=True),
     Fatal("unit-failed", "status=1/FAILURE", soft=True),
@@ -149,6 +152,9 @@ FATAL = (
     Fatal("v0-engine-died", "Engine process (pid", soft=True, names=True),
     Fatal("engine-timeout", "Timed out waiting for engine"),
 )
+
+# Lines of compilers and libraries that name a cause, though only another line says that it was the end.
+WORDS = (": fatal error: ", "nvcc fatal", "ptxas fatal", "shared memory segment")
 
 # Lines that belong to a failure's story without naming it: folded away, never problems of their own.
 DETAIL = (
@@ -259,6 +265,8 @@ NEEDLES: tuple[str, ...] = (
     "Bus error",
     "Illegal instruction",
     "what():  ",
+    "*** SIG",
+    *WORDS,
     "command not found",
     "nvidia-container-cli: ",
     "vllm: not found",

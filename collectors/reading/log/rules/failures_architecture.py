@@ -79,10 +79,11 @@ ARCHITECTURE = (
             "not supported by",
             "only supports Ampere",
             "only supported in FlashAttention",
+            "only supports head dim",
         ),
         r"(?P<what>MLA is not supported on \w+|No valid attention backend found[^\n]{0,120}"
         r"|FlashAttention only supports Ampere GPUs|Sinks are only supported in FlashAttention 3"
-        r"|Head size \d+ is not supported by \w+"
+        r"|FlashAttention [\w ]{0,20}only supports head dim[\w <>=]{0,40}|Head size \d+ is not supported by \w+"
         r"|Unsupported CPU attention configuration: [^\n]{0,80})",
         "No attention kernel here can run this model: {what}",
         hint="choose another attention backend or KV-cache dtype; on a CPU some models cannot run at all",

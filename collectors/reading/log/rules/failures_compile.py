@@ -57,9 +57,10 @@ COMPILE = (
     ),
     Failure(
         "kernel-build",
-        ("Error building extension", "Ninja build failed", "inja: build stopped", "Command '['ninja'"),
-        r"Error building extension '(?P<name>[^']{1,200})'|Ninja build failed|inja: build stopped|Command '\['ninja'",
-        "A kernel {name} had to be compiled here, and its compilation failed.",
+        ("Error building extension", "Ninja build failed", "inja: build stopped", "Command '['ninja'", "nvcc fatal"),
+        r"Error building extension '(?P<name>[^']{1,200})'|Ninja build failed|inja: build stopped|Command '\['ninja'"
+        r"|nvcc fatal {1,4}: (?P<what>[^\n]{3,120})",
+        "A kernel {name} had to be compiled here, and its compilation failed. {what}",
         hint="the compiler's own lines (error:, nvcc fatal) name why; a CUDA toolkit of PyTorch's version and a supported gcc "
         "cure most, and so does the engine's image; for sampling alone VLLM_USE_FLASHINFER_SAMPLER=0 does without",
         weight=79,

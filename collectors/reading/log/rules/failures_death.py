@@ -71,9 +71,10 @@ DEATHS = (
             "Fatal Python error",
             "LLVM ERROR",
             "Illegal instruction",
+            "*** SIG",
         ),
         r"Fatal Python error: (?P<what>.+)|Segmentation fault|Segfault encountered|LLVM ERROR: (?P<llvm>.+)"
-        r"|Illegal instruction",
+        r"|Illegal instruction|\*\*\* SIG(?:SEGV|ABRT|BUS) received",
         "A process crashed in native code{where}.",
         hint="note the lines around it, and try --enforce-eager or another attention backend "
         "(VLLM_ATTENTION_BACKEND)",
@@ -81,6 +82,7 @@ DEATHS = (
         examples=(
             "!!!!!!! Segfault encountered !!!!!!!",
             "Fatal Python error: Segmentation fault",
+            "*** SIGSEGV received at time=1740001234 on cpu 12 ***",
             "LLVM ERROR: Unsupported rounding mode for conversion.",
         ),
     ),

@@ -6,7 +6,7 @@ HUB = (
     Failure(
         "gated-model",
         ("gated repo", "is restricted", "GatedRepoError", "awaiting a review"),
-        r"gated repo|GatedRepoError|Access to model (?P<model>\S+) is restricted|awaiting a review",
+        r"access (?:a )?gated repo|GatedRepoError|Access to model (?P<model>\S+) is restricted|awaiting a review",
         "The model is gated on the Hugging Face Hub, and this server has no access to it.",
         hint="accept the model's licence on its Hub page with your account and set HF_TOKEN",
         weight=88,
