@@ -7,8 +7,10 @@ import time
 from pathlib import Path
 
 from collectors.errors import ExitCode, SpecwatchError
+from collectors.reading.report import phase
 from collectors.record import inbox, runs
 from collectors.record.folder import RunFolder, RunInfo
+from collectors.record.follow import Follower
 from collectors.record.leader import leader
 from collectors.sources.ownership import name_of
 from collectors.sources.tree import Leader, Stat, Tree, stat
@@ -16,6 +18,7 @@ from launch import holders, output
 
 POLL_S = 0.1
 ORPHANS_S = 3.0  # a server that ends in order takes its Engine along within 2 s (recordings 50-54)
+DYING_S = 8.0  # vLLM 0.16 and 0.32 take 4 s from the error to the end; SIGTERM meanwhile makes that 60
 KILLED_S = 10.0  # a SIGKILLed process that holds GPU memory takes seconds to be gone
 RECORDED_S = 10.0  # the recorder drains the log, then writes Exit
 GPU_FREED_S = 5.0  # NVML goes on naming a process for a moment
@@ -46,9 +49,10 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     with contextlib.suppress(SpecwatchError):  # a full disk is no reason to let a server run
         inbox.post(folder, "stop", label=by)
     began = time.monotonic()
-    if first is not None:
-        _signal(first.pid, first.start, signal.SIGTERM)
-    output.say(f"asked {info.facts.name} ({folder.id}) to stop")
+    if not _ends_by_itself(folder, tree):
+        if first is not None:
+            _signal(first.pid, first.start, signal.SIGTERM)
+        output.say(f"asked {info.facts.name} ({folder.id}) to stop")
     left = _wait_gone(tree, pids, timeout, first)
     if left and kill:
         output.say(f"{len(left)} processes live on after {timeout:.0f} s: killed")
@@ -66,6 +70,19 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     seen = _left_behind(info, pids)
     _wait_recorded(folder)
     return f"{folder.id} stopped after {time.monotonic() - began:.1f} s; {seen}"
+
+
+def _ends_by_itself(folder: RunFolder, tree: Tree) -> bool:
+    """Whether a server that has failed is gone on its own: asked to stop just then, vLLM hangs for a minute."""
+    run = Follower(folder)
+    run.advance()
+    deadline = time.monotonic() + DYING_S
+    while phase(run.state) == "failed" and time.monotonic() < deadline:
+        tree.scan()
+        if not tree.living():
+            return True
+        time.sleep(POLL_S)
+    return False
 
 
 def _check_ours(info: RunInfo) -> None:

@@ -127,6 +127,19 @@ def test_stop_leaves_nothing_and_the_exit_is_known(bench: Bench) -> None:
     assert oct(folder.server_log.stat().st_mode)[-3:] == "600"
 
 
+def test_a_server_that_is_dying_is_left_to_it(bench: Bench) -> None:
+    """SIGTERM between the error and the end made vLLM 0.16 and 0.32 hang for the whole minute."""
+    folder = bench.launch("--dies-in", "3")
+    until(lambda: b"failed to start" in folder.server_log.read_bytes())
+    time.sleep(0.5)  # the recorder has read it
+    began = time.monotonic()
+    done = bench.specwatch("stop")
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began < 10
+    assert json.loads(folder.exit_json.read_text())["code"] == 1
+    assert json.loads(bench.specwatch("status", "--json").stdout)["phase"] == "failed"
+
+
 def test_a_server_that_ignores_sigterm_is_killed_only_when_told(bench: Bench) -> None:
     folder = bench.launch("--ignore-term", "--children", "1")
     until(lambda: len(bench.tagged()) == 2)

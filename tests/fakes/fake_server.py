@@ -1,7 +1,8 @@
 """A small, controllable `vllm serve`: prints a start-up log, then answers /health and /metrics on loopback.
 
 Options beside --host and --port: --ready-after S, --exit CODE (fails instead of getting ready), --children N
-(sleeping children, as Engine and Workers are), --ignore-term, --dump-env FILE.
+(sleeping children, as Engine and Workers are), --ignore-term, --dump-env FILE, --dies-in S (its engine has failed; it
+ends S seconds later, and hangs if it is asked to stop meanwhile).
 """
 
 import argparse
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--children", type=int, default=0)
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--dump-env", type=Path)
+    parser.add_argument("--dies-in", type=float)
     options, _ = parser.parse_known_args()
     if options.dump_env:
         options.dump_env.write_text(
@@ -56,6 +58,11 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: stop())
     for _ in range(options.children):
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    if options.dies_in is not None:
+        sys.stderr.write("(EngineCore pid=2) ERROR 12-01 10:00:00 [core.py:9] EngineCore failed to start.\n")
+        signal.signal(signal.SIGTERM, lambda *_: time.sleep(60))
+        time.sleep(options.dies_in)
+        os._exit(1)
     time.sleep(options.ready_after)
     if options.exit is not None:
         say("[core.py:1] it cannot go on")
