@@ -1,5 +1,6 @@
 """The rows of known failures: each is tried on the lines it was written for."""
 
+import re
 import timeit
 
 import pytest
@@ -27,6 +28,19 @@ def test_a_rule_says_what_happened_and_what_to_do(rule: Failure) -> None:
     assert rule.examples
     assert rule.hint
     assert rule.weight > ECHO_WEIGHT
+
+
+@pytest.mark.parametrize("rule", FAILURES, ids=lambda rule: rule.id)
+def test_what_a_pattern_reads_is_told_and_what_is_told_is_read(rule: Failure) -> None:
+    """Each named group is in a sentence, and the examples hold facts of it."""
+    sentences = " ".join((rule.say, rule.hint or "", *rule.hints.values()))
+    told = set(re.findall(r"\{(\w+)\}", sentences)) - {"where", "share"}
+    groups = set(re.compile(rule.pattern, re.DOTALL).groupindex)
+    used = told | ({"free", "total"} & groups if "{share}" in sentences else set())
+    assert groups == used
+    matches = [re.compile(rule.pattern, re.DOTALL).search(example) for example in rule.examples]
+    found = {name for match in matches if match for name, text in match.groupdict().items() if text}
+    assert not told or told & found
 
 
 def test_numbers_of_the_match_stand_in_the_sentence_and_in_the_hint() -> None:
