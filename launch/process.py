@@ -11,14 +11,9 @@ from collectors.sources.ownership import name_of
 from collectors.sources.tree import Tree, stat
 from launch import argv
 
-# What the engines call their processes (setproctitle), with the separator that makes it a title.
+# What the engines call their processes (setproctitle); those of _PARTS answer no request themselves.
 _TITLES = ("VLLM::", "sglang::")
-_PARTS = (
-    "EngineCore",
-    "Worker",
-    "scheduler",
-    "detokenizer",
-)  # of a server, which answer no request themselves
+_PARTS = ("EngineCore", "Worker", "scheduler", "detokenizer")
 
 
 class Process(NamedTuple):
@@ -32,24 +27,28 @@ class Process(NamedTuple):
 def look(pid: int) -> Process:
     """SpecwatchError when there is no such process, or none that we may read."""
     own = argv_of(pid)
-    family = _family(pid)
-    if (server := next(filter(serves, _commands((pid, *family))), None)) is not None:
-        elsewhere = argv.has(server, "--config") and not argv.has(
-            server, "--port"
-        )  # vLLM's file may name the port
-        bound = None if elsewhere else argv.address(server, argv.engine_of(server))
-        return Process(server, argv.url_of(bound) if bound else None, "")
-    if own and own[0].startswith(_TITLES) and any(part in own[0] for part in _PARTS):
-        return Process(own, None, _part_of(pid, own[0]))
-    listening = _listening((pid, *family))
-    bound = argv.address(own, None) if argv.value(own, "--port") else None
-    if bound is None and len(listening) == 1:
-        bound = listening[0]
-    known = bool(listening) or bool(own and own[0].startswith(_TITLES))
-    doubt = (
-        "" if known else f"process {pid} ({name_of(pid)}) names neither vLLM nor SGLang and listens nowhere"
+    family = (pid, *_children(pid))
+    if (server := next(filter(served_by, _commands(family)), None)) is not None:
+        return Process(server, _address(server, served_by(server)), "")
+    title = own[0] if own and own[0].startswith(_TITLES) else ""
+    if any(part in title for part in _PARTS):
+        return Process(own, None, _part_of(pid, title))
+    listening = _listening(family)
+    url = _address(own, None) if argv.value(own, "--port") else None
+    if url is None and len(listening) == 1:
+        url = argv.url_of(listening[0])
+    if title or listening:
+        return Process(own, url, "")
+    return Process(
+        own, url, f"process {pid} ({name_of(pid)}) names neither vLLM nor SGLang and listens nowhere"
     )
-    return Process(own, argv.url_of(bound) if bound else None, doubt)
+
+
+def _address(said: Sequence[str], engine: str | None) -> str | None:
+    if argv.has(said, "--config") and not argv.has(said, "--port"):
+        return None  # vLLM's file may name the port
+    bound = argv.address(said, engine)
+    return argv.url_of(bound) if bound else None
 
 
 def argv_of(pid: int) -> tuple[str, ...]:
@@ -64,13 +63,14 @@ def argv_of(pid: int) -> tuple[str, ...]:
     return tuple(word.decode(errors="replace") for word in raw.split(b"\0") if word)
 
 
-def serves(said: Sequence[str]) -> bool:
-    """`vllm serve`, `-m vllm.entrypoints…`, `-m sglang.launch_server`; not `tail vllm.log`, nor `vllm bench serve`."""
-    return any(
-        PurePath(word).name.partition(".")[0] in argv.DEFAULT_PORT
-        and (after == "serve" or ".entrypoints." in word or word.endswith(".launch_server"))
-        for word, after in zip(said, (*said[1:], ""), strict=False)
-    )
+def served_by(said: Sequence[str]) -> str | None:
+    """The engine of a server's command line; None for `tail vllm.log`, `vllm bench serve` and the like."""
+    for word, after in zip(said, (*said[1:], ""), strict=False):
+        engine = PurePath(word).name.partition(".")[0]
+        starts = after == "serve" or ".entrypoints." in word or word.endswith(".launch_server")
+        if engine in argv.DEFAULT_PORT and starts:
+            return engine
+    return None
 
 
 def visible_devices(pid: int | None) -> str | None:
@@ -93,7 +93,7 @@ def stdout_of(pid: int) -> dict[str, Any] | None:
         return None
 
 
-def _family(pid: int) -> list[int]:
+def _children(pid: int) -> list[int]:
     """What the recorder will watch beside it: a server that a script started is the script's child."""
     tree = Tree("", (pid,))
     tree.scan()
@@ -110,7 +110,7 @@ def _part_of(pid: int, title: str) -> str:
     above = stat(pid)
     while above is not None and above.ppid > 1:
         for said in _commands((above.ppid,)):
-            if serves(said):
+            if served_by(said):
                 return f"{title} is a part of the server of process {above.ppid}: --pid {above.ppid} watches all of it"
         above = stat(above.ppid)
     return f"{title} is a part of a server: give the pid of its first process to watch all of it"

@@ -38,10 +38,16 @@ def no_recorder_stays(state: Path) -> Iterator[None]:
         time.sleep(0.1)
 
 
+def ended(pid: int) -> bool:
+    now = stat(pid)
+    return now is not None and now.state == "Z"
+
+
 @contextlib.contextmanager
 def process_of(*args: str) -> Iterator[subprocess.Popen[bytes]]:
     """A Python that runs until the test is done with it."""
     with subprocess.Popen([sys.executable, *args], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+        until(lambda: Path(f"/proc/{child.pid}/cmdline").read_bytes() or ended(child.pid))
         yield child
         child.kill()
 
@@ -240,10 +246,7 @@ def test_a_process_that_is_no_server_is_doubted_and_left_alone(cli: Cli, state: 
 
 def test_a_process_that_has_ended_is_no_process() -> None:
     with process_of("-c", "") as other:
-        deadline = time.monotonic() + 20
-        while (now := stat(other.pid)) is None or now.state != "Z":
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: ended(other.pid))
         with pytest.raises(SpecwatchError, match="has ended"):
             process.look(other.pid)
 
@@ -256,18 +259,23 @@ def test_a_process_that_has_ended_is_no_process() -> None:
         ("vllm serve --config server.yaml", None),
         ("vllm serve --config server.yaml --port 8002", "http://127.0.0.1:8002"),
         ("sglang.launch_server --model-path m", "http://127.0.0.1:30000"),
-        ("own_server.py --port 8003", "http://127.0.0.1:8003"),
         ("own_server.py", None),
         ("vllm.log", None),
     ],
 )
 @pytest.mark.parametrize("wrapped", [False, True], ids=["itself", "a child"])
 def test_the_address_is_what_the_command_says_or_unknown(words: str, url: str | None, wrapped: bool) -> None:
-    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()', *sys.argv[1:]])"
-    with process_of("-c", code if wrapped else "input()", *words.split()) as server:
+    server = ["-c", "input()", *words.split()]
+    script = ["-c", f"import subprocess, sys; subprocess.run([sys.executable, *{server}])"]
+    with process_of(*(script if wrapped else server)) as first:
         if wrapped:
-            until(psutil.Process(server.pid).children)
-        assert process.look(server.pid).url == url
+            until(lambda: [c.cmdline()[1:] for c in psutil.Process(first.pid).children()] == [server])
+        assert process.look(first.pid).url == url
+
+
+def test_the_address_of_an_unknown_server_is_what_its_own_command_says() -> None:
+    with process_of("-c", "input()", "own_server.py", "--port", "8003") as server:
+        assert process.look(server.pid).url == "http://127.0.0.1:8003"
 
 
 def test_the_address_is_where_it_listens() -> None:
@@ -279,6 +287,7 @@ def test_the_address_is_where_it_listens() -> None:
 def test_a_part_of_a_server_is_doubted() -> None:
     title = ["VLLM::EngineCore"]
     with subprocess.Popen(title, executable="/bin/cat", stdin=subprocess.PIPE) as part:
+        until(lambda: process.argv_of(part.pid))
         seen = process.look(part.pid)
         assert seen.url is None
         assert "is a part of a server" in seen.doubt
@@ -287,21 +296,21 @@ def test_a_part_of_a_server_is_doubted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "is_one"),
+    ("words", "engine"),
     [
-        ("vllm serve m", True),
-        ("python3 /usr/bin/vllm serve m", True),
-        ("numactl -N 0 -m 0 vllm serve m", True),
-        ("python -m vllm.entrypoints.openai.api_server --model m", True),
-        ("python -m sglang.launch_server --model-path m", True),
-        ("vllm bench serve --model m", False),
-        ("tail -f vllm.log", False),
-        ("bash vllm.sh", False),
-        ("", False),
+        ("vllm serve m", "vllm"),
+        ("python3 /usr/bin/vllm serve m", "vllm"),
+        ("numactl -N 0 -m 0 vllm serve m", "vllm"),
+        ("python -m vllm.entrypoints.openai.api_server --model m", "vllm"),
+        ("python -m sglang.launch_server --model-path m", "sglang"),
+        ("vllm bench serve --model m", None),
+        ("tail -f vllm.log", None),
+        ("bash vllm.sh", None),
+        ("", None),
     ],
 )
-def test_which_command_line_is_a_servers(words: str, is_one: bool) -> None:
-    assert process.serves(words.split()) is is_one
+def test_which_command_line_is_a_servers(words: str, engine: str | None) -> None:
+    assert process.served_by(words.split()) == engine
 
 
 def test_the_screen_needs_a_terminal(cli: Cli, state: Path, tmp_path: Path) -> None:
