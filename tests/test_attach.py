@@ -15,13 +15,14 @@ import psutil
 import pytest
 
 from collectors.errors import ExitCode, SpecwatchError
+from collectors.reading.events import RunFacts
 from collectors.record import inbox, runs
 from collectors.record.folder import RunFolder
 from collectors.record.follow import Follower
 from collectors.sources.tree import stat
 from launch import foreign, process
 from tests.conftest import ROOT, Cli
-from tests.run_folders import until
+from tests.run_folders import make_run, until
 
 LINE = b"INFO 12-01 05:17:09 [api_server.py:1] vLLM API server version 0.32.0\n"
 
@@ -220,6 +221,18 @@ def test_a_server_that_answers_needs_no_wait(cli: Cli, state: Path) -> None:
     with serving() as port:
         folder = attached(cli, state, "--url", f"http://127.0.0.1:{port}")
         assert folder.info().url == f"http://127.0.0.1:{port}"
+
+
+def test_what_is_watched_elsewhere_is_ended_there(cli: Cli, state: Path) -> None:
+    make_run(state / "runs", "theirs", host="elsewhere", facts=RunFacts(foreign=True))
+    answer = cli("stop", "theirs")
+    assert answer.returncode == ExitCode.USAGE
+    assert "`ssh elsewhere specwatch stop theirs`" in answer.stderr
+
+
+def test_a_watching_whose_recorder_was_lost_is_over(cli: Cli, state: Path) -> None:
+    make_run(state / "runs", "theirs", host=os.uname().nodename, facts=RunFacts(foreign=True))
+    assert cli("stop", "theirs").stdout.startswith("theirs was not watched any more")
 
 
 def test_stop_without_run_does_not_mean_a_server_of_others(cli: Cli, state: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`specwatch stop`: end a server, and see that nothing of it is left; of another's server, end the watching."""
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,10 @@ def _unwatch(folder: RunFolder, info: RunInfo, timeout: float) -> str:
     name = info.facts.name or folder.id
     if summary.read(folder).ended:
         return f"{name}: the watching ended before; the server was not touched"
+    if info.host != os.uname().nodename:  # its lock may not be seen from here
+        raise SpecwatchError(
+            f"{name} is watched on {info.host}", f"`ssh {info.host} specwatch stop {folder.id}`"
+        )
     if not folder.recorder_lives():
         return f"{name} was not watched any more; the server was not touched"
     inbox.post(folder, "stop", label="stop")
