@@ -208,7 +208,7 @@ DISTRIBUTED = (
     Failure(
         "network-interface",
         ("Unable to find interface for", "Unable to find address for", "ifa != nullptr"),
-        r"Unable to find (?:interface|address) for: ?\[?(?P<name>[^\s\]]{0,60})|ifa != nullptr",
+        r"(?:ifa != nullptr\.? ?)?Unable to find (?:interface|address) for: ?\[?(?P<name>[^\s\]]{0,60})|ifa != nullptr",
         "There is no network interface or address {name} on this node, and the ranks need one to find each other.",
         hint="set GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME to a name that `ip addr` lists, and VLLM_HOST_IP to its address",
         weight=86,
