@@ -22,7 +22,7 @@ _SURVIVED = (
     "--- Logging error ---",
 )
 _SILENT = ("Exception ignored in", "--- Logging error ---")
-_FRAME = re.compile(r'^\s*File ["“][^"”]{1,400}["”], line \d+, in (?P<func>\S{1,100})')
+_FRAME = re.compile(r'\s*File ["“][^"”]{1,400}["”], line \d+, in (?P<func>\S{1,100})')
 _FOREIGN = 160  # characters before a traceback's line that some wrapper may put in front of each
 _NUMBER = re.compile(r"\d+")
 _GROUP = re.compile(r"^\s*(?:\| |\+-)[-+| ]*")  # an ExceptionGroup draws its parts as a tree
@@ -126,7 +126,9 @@ def bare(block: Block, line: Line) -> Line:
 
 def _pattern(before: str) -> str:
     """What matches `before` with other numbers in it."""
-    return r"\d+".join(re.escape(part) for part in _NUMBER.split(before))
+    words = before.lstrip(" ")
+    pattern = r"\d+".join(re.escape(part) for part in _NUMBER.split(words))
+    return " {0,12}" + pattern if words != before and words else re.escape(before) if not words else pattern
 
 
 def opened(line: Line, exception: Line | None = None) -> Block:

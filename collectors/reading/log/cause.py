@@ -33,9 +33,9 @@ from collectors.reading.log.suspects import Suspect, Suspects, suspect_of
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
 
 _USAGE = re.compile(
-    r"^\s*(?:vllm|sglang|[\w./-]{0,200}(?:launch_server|api_server|__main__)\.py)(?: [\w-]+)?: error: "
+    r"(?:^|[\s>|:])(?:vllm|sglang|[\w./-]{0,200}(?:launch_server|api_server|__main__)\.py)(?: [\w-]+)?: error: "
 )
-_PYDANTIC = re.compile(r"^\s+(?:Value error|Assertion failed), |\[type=\w+, input_value=")
+_PYDANTIC = re.compile(r"^\s*(?:Value error|Assertion failed), |\[type=\w+, input_value=")
 # A shell's word about what it ran, with or without the script's name before it.
 _SHELL = re.compile(
     r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error|Illegal instruction|(?P<stop>Terminated))"
@@ -158,6 +158,8 @@ class CauseFinder:
 
     def _raised(self, block: Block, line: Line) -> Block:
         """The exception line of a block has come: it becomes a suspect, and may be the server's end."""
+        if "_ARRAY_API not found" in line.msg:
+            return block  # numpy's warning of a module built for its version 1, with the way that led there
         if "KeyboardInterrupt" in line.msg or line.msg.startswith("SystemExit: 0"):
             self._memory.stops()
             return block
@@ -242,7 +244,7 @@ class CauseFinder:
             if self._memory.fatal is None:
                 self._memory.became_ready()
             return False
-        if msg.startswith(RAY_ENDS):
+        if msg.startswith(RAY_ENDS) or "please ignore because" in msg:
             return False
         if any(words in msg for words in STOPPING) or msg.startswith("Shutting down"):
             self._memory.stops()
@@ -253,7 +255,7 @@ class CauseFinder:
             if rule.needle in msg and "soft=True" not in msg:
                 if rule.start and self._memory.ready:
                     return True  # its traceback follows, and is told as what the server survived
-                if rule.names:
+                if rule.names and not msg.lstrip().startswith("raise "):
                     self._memory.add(suspect_of(line, None), line.msg)
                 self._memory.lost(rule.id, line, rule.soft)
                 return True
@@ -262,7 +264,7 @@ class CauseFinder:
     def _alone(self, line: Line) -> bool:
         """Lines outside any traceback that are exceptions, usage errors or known troubles."""
         msg = line.msg
-        if not self._memory.ready and line.level is None and _USAGE.match(msg):
+        if not self._memory.ready and line.level is None and _USAGE.search(msg, 0, _WORDS_WITHIN):
             self._memory.add(suspect_of(line, None), msg)
             self._memory.lost("usage", line)
             return True

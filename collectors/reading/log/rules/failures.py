@@ -136,7 +136,7 @@ FATAL = (
     Fatal("segfault", "Segfault encountered", names=True),
     Fatal("python-fatal", "Fatal Python error:", names=True),
     Fatal("terminate", "terminate called after throwing", soft=True, names=True),
-    Fatal("terminate-what", "  what():  ", soft=True, names=True),  # the words of what was thrown
+    Fatal("terminate-what", "what():  ", soft=True, names=True),  # the words of what was thrown
     Fatal("container-refused", "Error response from daemon: ", start=True, names=True),
     Fatal("container-gpu", "nvidia-container-cli: ", start=True, names=True),
     Fatal("no-command", "vllm: command not found", start=True, names=True),
@@ -154,7 +154,7 @@ FATAL = (
 )
 
 # Lines of compilers and libraries that name a cause, though only another line says that it was the end.
-WORDS = (": fatal error: ", "nvcc fatal", "ptxas fatal", "shared memory segment")
+WORDS = (": fatal error: ", "nvcc fatal", "ptxas fatal", "shared memory segment", "/ld: cannot find -l")
 
 # Lines that belong to a failure's story without naming it: folded away, never problems of their own.
 DETAIL = (

@@ -40,10 +40,11 @@ COMPILE = (
             "Python.h",
             "nvcc",
             "inja is required",
+            "cannot find -l",
             "No such file or directory: '",
         ),
         r"Failed to find C compiler|InvalidCxxCompiler|No working C\+\+ compiler|Python\.h: No such file"
-        r"|nvcc(?:'|:)? ?(?:not found|No such file)|Could not find nvcc|Ninja is required"
+        r"|nvcc(?:'|:)? ?(?:not found|No such file)|Could not find nvcc|Ninja is required|cannot find -l\w{2,40}"
         r"|No such file or directory: '(?:/[\w./-]{0,100}/)?(?:gcc|g\+\+|cc|c\+\+|nvcc|ninja|ptxas)'",
         "A kernel must be compiled here, and the tools for it are missing.",
         hint="install gcc, python3-dev, ninja and the CUDA toolkit (nvcc), or use the engine's container image",
