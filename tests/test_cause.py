@@ -1,7 +1,7 @@
 """Which line is the cause: small logs, each with the trap that real ones held."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -471,3 +471,105 @@ def test_a_shells_terminated_is_a_stop() -> None:
         "(EngineCore_DP0 pid=2) ERROR 12-01 10:00:20 [core.py:3] EngineDeadError\n"
     )
     assert not told.failed
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        lambda n: "> ",
+        lambda n: "    ",
+        lambda n: "\t",
+        lambda n: f"{n:>5}  ",
+        lambda n: f"[vllm] 10:{n:02d}:01 ",
+        lambda n: f"2024-12-19 21:40:{n:02d} ERROR 56542 [async_llm_engine.py:64] ",
+        lambda n: f"- 2024-12-19 21:40:{n:02d},123 ",
+    ],
+    ids=["quote", "indent", "tab", "numbered", "clock", "format", "list"],
+)
+def test_a_traceback_behind_what_nobody_knows_is_read(before: Callable[[int], str]) -> None:
+    """Its first line shows what a wrapper puts in front of each, whole or with its beginning out of view."""
+    whole = traceback("", "ValueError: x", OOM, top="<module>").split("\n")
+    for rows in (whole, whole[1:]):
+        log = "\n".join(before(number) + row for number, row in enumerate(rows))
+        assert cause(log).endswith(OOM)
+
+
+def test_a_records_file_counts_with_its_folders_too() -> None:
+    """At level DEBUG vLLM prints the path below its package."""
+    core = CORE.replace("[core.py", "[v1/engine/core.py")
+    log = core + "EngineCore failed to start.\n" + traceback(core, "RuntimeError: x", ECHO)
+    assert cause(log).endswith("RuntimeError: x")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "CRITICAL 02-25 11:11:34 [launcher.py:101] MQLLMEngine is already dead, terminating server process",
+        "CRITICAL 04-08 04:00:01 [core_client.py:361] Got fatal signal from worker processes, shutting down. See stack",
+    ],
+)
+def test_last_words_alone_are_a_failure_of_unknown_cause(words: str) -> None:
+    ray = "INFO 04-08 04:00:01 [x.py:1] Shutting down Ray distributed executor. If you see regarding SIGTERM received, "
+    told = read(READY + "\n" + ray + "please ignore because this is expected.\n" + words)
+    assert told.failed
+    assert not told.in_view
+
+
+def test_what_was_thrown_stands_behind_terminate() -> None:
+    log = (
+        "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: out of memory\n"
+    )
+    assert cause(log + "Aborted (core dumped)").endswith("what():  CUDA error: out of memory")
+
+
+def test_a_compilers_own_words_come_before_the_build_that_failed() -> None:
+    gcc = (
+        "subprocess.CalledProcessError: Command '['/usr/bin/gcc', 'main.c']' returned non-zero exit status 1."
+    )
+    log = (
+        "main.c:5:10: fatal error: Python.h: No such file or directory\n"
+        + CORE
+        + "EngineCore failed to start.\n"
+    )
+    assert "Python.h" in cause(log + traceback(CORE, gcc))
+
+
+def test_a_way_through_the_servers_own_start_needs_no_first_frame() -> None:
+    """A paste begins below `<module>`, and the exception is one that no rule knows."""
+    error = "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig"
+    log = (
+        traceback(API, error, top="main", frame="create_engine_config")
+        + f"\n{API}  Value error, so not [type=value_error, "
+    )
+    assert cause(log).startswith(f"{API}  Value error, so not")
+
+
+NUMPY = """A module that was compiled using NumPy 1.x cannot be run in
+NumPy 2.2.6 as it may crash.
+
+Traceback (most recent call last):  File "/usr/lib/python3.10/runpy.py", line 196, in _run_module_as_main
+    return _run_code(code, main_globals, None,
+AttributeError: _ARRAY_API not found"""
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        NUMPY,
+        traceback("", "openai.APIConnectionError: Connection error.", top="<module>"),
+        traceback(
+            "",
+            "requests.ConnectionError: HTTPConnectionPool(host='localhost', port=8000): no",
+            top="<module>",
+        ),
+        READY
+        + "\n"
+        + CORE
+        + "Invocation of add_lora method failed\n"
+        + traceback(CORE, "ValueError: No adapter found"),
+        "Error response from daemon: No such container: vllm",
+    ],
+    ids=["numpy", "client", "waiting", "utility", "docker-rm"],
+)
+def test_what_a_server_lives_through_is_no_failure(log: str) -> None:
+    assert not read(log).failed

@@ -12,8 +12,9 @@ from collectors.reading.log.lines import Line
 from collectors.reading.log.rules.failures import CLIENT, DETAIL, ECHO, ENGINE_FILES, WHERE
 
 TRACEBACK = "Traceback (most recent call last)"
-# Printed before an un-headed traceback by uvicorn, asyncio, threading and logging: the process goes on.
+# Printed before a traceback by uvicorn, asyncio, threading, logging and vLLM's core: the process goes on.
 _SURVIVED = (
+    "Invocation of ",
     "Exception in ASGI application",
     "Exception ignored in",
     "Exception in thread",

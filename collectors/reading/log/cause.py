@@ -41,6 +41,8 @@ _SHELL = re.compile(
     r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error|Illegal instruction|(?P<stop>Terminated))"
     r"(?: {2,}\S.*| \(core dumped\).*)?$"
 )
+# What asks a server on this machine is no part of it: a benchmark or a waiting script whose words stand in the log.
+_CLIENT = re.compile(r"host='(?:localhost|127\.0\.0\.1|0\.0\.0\.0)'|^openai\.\w+Error")
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
 _BLOCKS = 32
 _WORDS_WITHIN = 160  # the engines' own words stand at a message's beginning; further on anybody's may
@@ -158,6 +160,8 @@ class CauseFinder:
 
     def _raised(self, block: Block, line: Line) -> Block:
         """The exception line of a block has come: it becomes a suspect, and may be the server's end."""
+        if not block.source and block.process is None and _CLIENT.search(line.msg):
+            return block
         if "_ARRAY_API not found" in line.msg:
             return block  # numpy's warning of a module built for its version 1, with the way that led there
         if "KeyboardInterrupt" in line.msg or line.msg.startswith("SystemExit: 0"):

@@ -13,6 +13,35 @@ INSTALL = (
         examples=("RuntimeError: operator torchvision::nms does not exist",),
     ),
     Failure(
+        "packages-do-not-fit",
+        (
+            "'_OpNamespace'",
+            "module 'torch' has no attribute",
+            "Tried to register an operator",
+            "is already used by a Transformers config",
+            "Numpy is not available",
+            "numpy.dtype size changed",
+            "Numba needs NumPy",
+            "Unexpected keyword argument 'use_dict'",
+            "module 'transformers",
+        ),
+        r"(?P<what>'_OpNamespace' '\w{1,40}' object has no attribute '\w{1,80}'|module 'torch' has no attribute '\w{1,80}'"
+        r"|Tried to register an operator|'\w{1,60}' is already used by a Transformers config|Numpy is not available"
+        r"|numpy\.dtype size changed|Numba needs NumPy [\w. ]{1,20}"
+        r"|Unexpected keyword argument 'use_dict'|module 'transformers[\w.]{0,80}' has no attribute '\w{1,80}')",
+        "Packages of versions that do not fit each other are installed: {what}.",
+        hint="install vLLM into a fresh environment and let it bring its own torch, transformers and numpy, or use its image; "
+        "a build from source must be repeated after each change of torch",
+        weight=70,
+        examples=(
+            "AttributeError: '_OpNamespace' '_C' object has no attribute 'silu_and_mul'",
+            "AttributeError: module 'torch' has no attribute 'float4_e2m1fn_x2'",
+            "ValueError: 'aimv2' is already used by a Transformers config, pick another name.",
+            "RuntimeError: Numpy is not available",
+            "ImportError: Numba needs NumPy 2.2 or less. Got NumPy 2.3.",
+        ),
+    ),
+    Failure(
         "broken-install",
         (
             "ImportError",
@@ -42,41 +71,12 @@ INSTALL = (
         r"[^\n]{0,120})",
         "A package is missing that this model or option needs: {what}",
         hint="install it as the line says, into the environment that the server runs in, and launch again",
-        weight=74,
+        weight=70,
         examples=(
             "ImportError: Please install bitsandbytes>=0.46.1 via `pip install bitsandbytes>=0.46.1` to use "
             "bitsandbytes quantizer.",
             "ImportError: This modeling file requires the following packages that were not found in your environment: "
             "einops. Run `pip install einops`",
-        ),
-    ),
-    Failure(
-        "packages-do-not-fit",
-        (
-            "'_OpNamespace'",
-            "module 'torch' has no attribute",
-            "Tried to register an operator",
-            "is already used by a Transformers config",
-            "Numpy is not available",
-            "numpy.dtype size changed",
-            "Numba needs NumPy",
-            "Unexpected keyword argument 'use_dict'",
-            "module 'transformers",
-        ),
-        r"(?P<what>'_OpNamespace' '\w{1,40}' object has no attribute '\w{1,80}'|module 'torch' has no attribute '\w{1,80}'"
-        r"|Tried to register an operator|'\w{1,60}' is already used by a Transformers config|Numpy is not available"
-        r"|numpy\.dtype size changed|Numba needs NumPy [\w. ]{1,20}"
-        r"|Unexpected keyword argument 'use_dict'|module 'transformers[\w.]{0,80}' has no attribute '\w{1,80}')",
-        "Packages of versions that do not fit each other are installed: {what}.",
-        hint="install vLLM into a fresh environment and let it bring its own torch, transformers and numpy, or use its image; "
-        "a build from source must be repeated after each change of torch",
-        weight=78,
-        examples=(
-            "AttributeError: '_OpNamespace' '_C' object has no attribute 'silu_and_mul'",
-            "AttributeError: module 'torch' has no attribute 'float4_e2m1fn_x2'",
-            "ValueError: 'aimv2' is already used by a Transformers config, pick another name.",
-            "RuntimeError: Numpy is not available",
-            "ImportError: Numba needs NumPy 2.2 or less. Got NumPy 2.3.",
         ),
     ),
     Failure(
