@@ -4,11 +4,10 @@ import contextlib
 import os
 import signal
 import time
-from pathlib import Path
 
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.reading.report import phase
-from collectors.record import inbox, runs
+from collectors.record import inbox
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.record.follow import Follower
 from collectors.record.leader import leader
@@ -22,17 +21,6 @@ DYING_S = 8.0  # vLLM 0.16 and 0.32 take 4 s from the error to the end; SIGTERM 
 KILLED_S = 10.0  # a SIGKILLed process that holds GPU memory takes seconds to be gone
 RECORDED_S = 10.0  # the recorder drains the log, then writes Exit
 GPU_FREED_S = 5.0  # NVML goes on naming a process for a moment
-
-
-def one_living(state: Path) -> RunFolder:
-    """The only run that lives on this host: what `stop` without RUN means. SpecwatchError for none or several."""
-    found = holders.living(state)
-    if len(found) == 1:
-        return found[0][0]
-    if not found:
-        raise SpecwatchError("no run lives on this host", "`specwatch runs` lists them", ExitCode.NO_SUCH_RUN)
-    listed = ", ".join(f"{folder.id} ({info.facts.name})" for folder, info in found[:5])
-    raise SpecwatchError(f"{len(found)} runs live on this host: {listed}", "name the one to be stopped")
 
 
 def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> str:
@@ -183,7 +171,3 @@ def lives(folder: RunFolder) -> bool:
     tree = Tree(folder.id, leader=leader(folder, folder.info()))
     tree.scan()
     return bool(tree.pids)
-
-
-def find(state: Path, spec: str | None) -> RunFolder:
-    return runs.find(state, spec) if spec else one_living(state)

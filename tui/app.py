@@ -268,10 +268,8 @@ def run_app(
     Raises SpecwatchError: no terminal, a folder that cannot be read, or one that vanished meanwhile.
     """
     info = folder.info()
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
-        raise SpecwatchError(
-            "the screen needs a terminal", f"`specwatch status {folder.id}` and `specwatch logs` need none"
-        )
+    if why := output.no_screen(sys.stdin, sys.stdout):
+        raise SpecwatchError(why, f"`specwatch status {folder.id}` and `specwatch logs` need none")
     pump: Pump = Live(folder) if pace is None else Replay(folder, pace, at)
     app = Monitor(folder, pump, name=info.facts.name or folder.id, utc_offset=time.localtime().tm_gmtoff)
     app.views.leave, app.views.standing = leave, standing
