@@ -16,6 +16,7 @@ from collectors.sources.tree import Leader, Stat, Tree, stat
 from launch import holders, output
 
 POLL_S = 0.1
+SAY_S = 10.0  # a loading vLLM hears no SIGTERM for a minute: such a wait is no hang
 ORPHANS_S = 3.0  # a server that ends in order takes its Engine along within 2 s (recordings 50-54)
 DYING_S = 8.0  # vLLM 0.16 and 0.32 take 4 s from the error to the end; SIGTERM meanwhile makes that 60
 KILLED_S = 10.0  # a SIGKILLed process that holds GPU memory takes seconds to be gone
@@ -40,16 +41,16 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     if not _ends_by_itself(folder, tree):
         if first is not None:
             _signal(first.pid, first.start, signal.SIGTERM)
-        output.say(f"asked {info.facts.name} ({folder.id}) to stop")
+        end = f"what lives on after {timeout:.0f} s is killed" if kill else f"it has {timeout:.0f} s"
+        _say(f"asked {info.facts.name} ({folder.id}) to stop; {end}")
     left = _wait_gone(tree, pids, timeout, first)
     if left and kill:
-        output.say(f"{len(left)} processes live on after {timeout:.0f} s: killed")
+        _say(f"after {timeout:.0f} s there are still {_names(left)}: killed")
         _signal_all(left, signal.SIGKILL)
         left = _wait_gone(tree, pids, KILLED_S, first, kill_new=True)
     if left:
-        names = ", ".join(f"{s.name} (pid {pid})" for pid, s in sorted(left.items()))
         raise SpecwatchError(
-            f"after {time.monotonic() - began:.0f} s there are still {names}",
+            f"after {time.monotonic() - began:.0f} s there are still {_names(left)}",
             "nothing can end a process that the kernel holds (state D): see `dmesg`"
             if kill
             else f"`specwatch stop {folder.id} --kill` ends them, or wait longer with --timeout",
@@ -71,6 +72,16 @@ def _ends_by_itself(folder: RunFolder, tree: Tree) -> bool:
             return True
         time.sleep(POLL_S)
     return False
+
+
+def _say(text: str) -> None:
+    """Whoever hung up meanwhile, a stop goes on to its end."""
+    with contextlib.suppress(OSError):
+        output.say(text)
+
+
+def _names(living: dict[int, Stat]) -> str:
+    return ", ".join(f"{seen.name} (pid {pid})" for pid, seen in sorted(living.items()))
 
 
 def _check_ours(info: RunInfo) -> None:
@@ -114,7 +125,8 @@ def _wait_gone(
 
     Engine and Workers end with their API server; those of one that was killed, or died first, are asked themselves.
     """
-    deadline, alone_at = time.monotonic() + seconds, time.monotonic() + (ORPHANS_S if first else 0.0)
+    now = time.monotonic()
+    deadline, say_at, alone_at = now + seconds, now + SAY_S, now + (ORPHANS_S if first else 0.0)
     while True:
         left = tree.living()
         if not left:
@@ -123,6 +135,9 @@ def _wait_gone(
             left = tree.living()
         if not left or time.monotonic() >= deadline:
             return left
+        if time.monotonic() >= say_at:
+            _say(f"{deadline - time.monotonic():.0f} s left; there are still {_names(left)}")
+            say_at += SAY_S
         if kill_new:
             _signal_all(left, signal.SIGKILL)
         elif alone_at and time.monotonic() >= alone_at and (first is None or first.pid not in left):
