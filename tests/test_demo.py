@@ -3,6 +3,8 @@
 import os
 import signal
 import stat
+import threading
+import time
 from pathlib import Path
 
 import click
@@ -13,11 +15,12 @@ from collectors.errors import SpecwatchError
 from collectors.reading.acceptance import of_window
 from collectors.reading.counters import slots_of
 from collectors.reading.log.state import LogState, Step
+from collectors.reading.serving import Benchmark
 from collectors.reading.state import State
 from collectors.reading.windows import Totals
 from launch.bench.result import Level, Result, Spread
 from launch.commands import demo
-from launch.demo import closing, job
+from launch.demo import closing, job, signals, stages, watching
 from launch.demo.engines import Engine
 from launch.demo.stages import Stages
 
@@ -94,36 +97,150 @@ def test_a_job_hands_the_groups_options_on(monkeypatch: pytest.MonkeyPatch, tmp_
     assert mine.folder.path == tmp_path / "s" / "runs" / "run-1"
 
 
-def test_a_command_that_was_seen_failing_is_not_said_twice(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_command_that_failed_has_said_why_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    fake_specwatch(monkeypatch, tmp_path, "exit 3")
+    fake_specwatch(monkeypatch, tmp_path, "echo why >&2; exit 3")
     mine = job.Job({"state_dir": str(tmp_path)}, "demo")
     with pytest.raises(click.exceptions.Exit) as seen:
         mine.launch(["vllm"], {})
     assert seen.value.exit_code == 3
+    with pytest.raises(click.exceptions.Exit):
+        mine.wait(Stages())
+    assert capfd.readouterr().err.count("why\n") == 2
+    mine.id = "run-1"
     with pytest.raises(SpecwatchError, match="exit code 3"):
-        mine.wait(quiet=True)
+        mine.wait()
 
 
-def test_whatever_ends_the_demo_ends_its_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked = fake_specwatch(monkeypatch, tmp_path, "echo run-1")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("during", ["launch", "wait", "stop"])
+def test_whatever_ends_the_demo_ends_its_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, during: str, number: signal.Signals
+) -> None:
+    """Also between the server's start and its id, and whatever that command would still take."""
+    slow = (
+        f'case "$*" in *"{during} "*--timeout\\ 5*) ;; *" {during} "*) touch {tmp_path}/begun; sleep 1;; esac'
+    )
+    asked = fake_specwatch(monkeypatch, tmp_path, f"{slow}; echo run-1")
     mine = job.Job({"state_dir": str(tmp_path)}, "demo")
     handler = signal.getsignal(signal.SIGTERM)
+
+    def come() -> None:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.02)
+        os.kill(os.getpid(), number)
 
     def ended_early() -> None:
         with demo._stopped(mine):
             mine.launch(["vllm"], dict(os.environ))
-            os.kill(os.getpid(), signal.SIGTERM)
+            mine.wait()
 
-    with pytest.raises(SystemExit) as left:
+    coming = threading.Thread(target=come)
+    coming.start()
+    with pytest.raises((SystemExit, KeyboardInterrupt)) as left:
         ended_early()
-    assert left.value.code == 128 + signal.SIGTERM
-    assert "stop run-1 --kill" in asked.read_text()
+    coming.join()
+    if isinstance(left.value, SystemExit):
+        assert left.value.code == 128 + number
+    assert f"stop run-1 --kill --timeout {job.GRACE_S}" in asked.read_text()
     assert signal.getsignal(signal.SIGTERM) == handler
+
+
+def test_a_server_that_is_to_be_kept_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = fake_specwatch(monkeypatch, tmp_path, "echo run-1")
+    mine = job.Job({"state_dir": str(tmp_path)}, "demo")
     with demo._stopped(mine, keep=True):
+        mine.launch(["vllm"], dict(os.environ))
+    assert "stop" not in asked.read_text()
+    with demo._stopped(mine):
         pass
-    assert asked.read_text().count("stop") == 1
+    assert asked.read_text().endswith(" stop run-1 --kill\n")
+
+
+def test_under_nohup_a_hang_up_means_nothing() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals.leaving():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_closed_terminal_hangs_up_twice_and_is_left_once() -> None:
+    def hung_up() -> None:
+        with signals.leaving():
+            try:
+                signal.raise_signal(signal.SIGHUP)
+            finally:
+                signal.raise_signal(signal.SIGHUP)
+                after.append("the end of what was going on")
+
+    after: list[str] = []
+    with pytest.raises(SystemExit):
+        hung_up()
+    assert after
+
+
+def test_a_command_is_one_line_on_a_terminal_and_whole_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "launch",
+        "--name",
+        "demo",
+        "--",
+        "/a/long/way/to/vllm",
+        "serve",
+        "/models/target",
+        "--flag",
+        "x" * 80,
+    ]
+    job._echo(words)
+    assert capsys.readouterr().err == f"$ specwatch {' '.join(words)}\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    job._echo(words)
+    said = capsys.readouterr().err
+    assert said.startswith("$ specwatch launch --name demo -- …/vllm serve …/target --flag xx")
+    assert said.endswith(" …\n")
+    assert len(said) == 80
+
+
+def test_without_a_terminal_progress_is_a_line_every_few_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stages, "LINE_S", 0.02)
+    told = iter(["starting", "starting", "", "loading"])
+    stage = Stages()
+    with stage.stage("start of demo", lambda: next(told, "loading")):
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == ["start of demo …", "start of demo … 0:00  starting", "start of demo … 0:00  loading"]
+    assert lines[3:] == [f"start of demo: {stage.took['start of demo']:.1f} s"]
+
+
+@pytest.mark.parametrize(
+    ("progress", "said"),
+    [
+        ({}, "c8: 0 of — requests"),
+        ({"done": 0, "total": 16, "tok_s": None, "left_s": None, "failed": 0}, "c8: 0 of 16 requests"),
+        (
+            {"done": 4, "total": 16, "tok_s": 63.2, "left_s": 24.1, "failed": 1},
+            "c8: 4 of 16 requests, 63 tok/s, 1 failed, about 25 s left",
+        ),
+    ],
+)
+def test_how_far_a_benchmark_is(progress: dict[str, float | None], said: str) -> None:
+    assert watching.benchmark(Benchmark("b", "c8", 0.0, progress=progress)) == said
+
+
+def test_the_screen_says_when_nothing_more_comes() -> None:
+    assert demo._standing([], keep=False) == ""
+    assert "q stops the server and prints the figures" in demo._standing([result(1.0)], keep=False)
+    assert "the server goes on" in demo._standing([result(1.0)], keep=True)
+    assert demo._standing([SpecwatchError("it broke")], keep=False) == "The demo ends here: it broke."
 
 
 def test_a_vllm_for_gpus_on_a_box_without_one_is_passed_over(

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import click
 from collectors.errors import SpecwatchError
 from launch import output
 from launch.bench.result import Result
-from launch.demo import closing, models, serve, setup
+from launch.demo import closing, models, serve, setup, signals, watching
 from launch.demo.engines import Engine, engine_on_path
 from launch.demo.job import Job
 from launch.demo.stages import Stages
@@ -45,14 +44,14 @@ def command(
     with stages.stage("a tiny model and a drafter for it"):
         pair = models.tiny_pair(engine, cache)
     screen = not no_screen and _has_terminal()
-    base = None if no_baseline else _baseline(options, engine, pair)
+    base = None if no_baseline else _baseline(options, engine, pair, stages)
     job = Job(options, "demo")
     with _stopped(job, keep=keep):
         job.launch(
             serve.argv(engine, pair, serve.free_port(), speculate=True),
             serve.environment(pair, dict(os.environ), slow=True),
         )
-        found = _on_screen(job, stages, keep=keep) if screen else _in_lines(job)
+        found = _on_screen(job, stages, keep=keep) if screen else _in_lines(job, stages)
         state = job.state
     for line in closing.lines(state, found, base):
         output.data(line)
@@ -78,18 +77,18 @@ def _engine(cache: Path, stages: Stages) -> Engine:
     return setup.set_up(cache, stages)
 
 
-def _baseline(options: dict[str, Any], engine: Engine, pair: models.Pair) -> Result:
+def _baseline(options: dict[str, Any], engine: Engine, pair: models.Pair, stages: Stages) -> Result:
     """The same server without its drafter: what the speed-up is measured against."""
     job = Job(options, "demo-baseline")
     with _stopped(job):
         argv = serve.argv(engine, pair, serve.free_port(), speculate=False)
         job.launch(argv, serve.environment(pair, dict(os.environ), slow=False))
-        return _in_lines(job)
+        return _in_lines(job, stages)
 
 
-def _in_lines(job: Job) -> Result:
-    job.wait()
-    return job.bench()
+def _in_lines(job: Job, stages: Stages) -> Result:
+    job.wait(stages)
+    return job.bench(stages)
 
 
 def _on_screen(job: Job, stages: Stages, *, keep: bool) -> Result:
@@ -100,56 +99,45 @@ def _on_screen(job: Job, stages: Stages, *, keep: bool) -> Result:
 
     def work() -> None:
         try:
-            job.wait(quiet=True)
-            result.append(job.bench(quiet=True))
+            job.wait()
+            result.append(job.bench())
         except SpecwatchError as problem:
             result.append(problem)
 
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
-    end = "the comparison" if keep else "the comparison, and the server's end"
     run_app(
         job.folder,
-        leave=end,
-        standing=lambda: f"The demo has measured what it wanted: q shows {end}." if result else "",
+        leave="leave it running" if keep else "leave the screen",
+        standing=lambda: _standing(result, keep=keep),
     )
     if worker.is_alive():
-        with stages.stage("the server's start and its benchmark go on"):
+        with stages.stage("start and benchmark go on", watching.look(job.folder)):
             worker.join()
     if isinstance(result[0], SpecwatchError):
         raise result[0]
     return result[0]
 
 
+def _standing(result: list[Result | SpecwatchError], *, keep: bool) -> str:
+    """What the screen says once there is nothing more to come."""
+    if not result:
+        return ""
+    if isinstance(result[0], SpecwatchError):
+        return f"The demo ends here: {result[0].message}."
+    does = "prints the figures, the server goes on" if keep else "stops the server and prints the figures"
+    return f"The demo has measured what it wanted: q {does}."
+
+
 @contextlib.contextmanager
 def _stopped(job: Job, *, keep: bool = False) -> Iterator[None]:
     """Whatever ends the demo (an error, Ctrl-C, SIGTERM, a hang-up) ends its server too."""
-
-    def leave(number: int, _: object) -> None:
-        sys.exit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    except BaseException:
-        with _undisturbed():
-            job.stop(kill=True)
-        raise
-    else:
-        if not keep:
-            job.stop()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A second Ctrl-C must not leave half of the server behind."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with signals.leaving():
+        try:
+            yield
+            if not keep:
+                job.stop()
+        except BaseException:
+            with signals.ignored():  # a second Ctrl-C must not leave half of the server behind
+                job.stop(hurry=True)
+            raise
