@@ -270,3 +270,20 @@ def test_ready_in_a_prompt_of_a_run_that_is_loading() -> None:
     mixed = b"".join(line + prompt for line in start.splitlines(keepends=True))
     assert not report(read(mixed)).ready
     assert not report(read(start)).ready
+
+
+def test_the_lines_of_a_prompt_are_its_users() -> None:
+    """What stands in a logged prompt of several lines is no event, up to its end or the next signed line."""
+    asked = b"INFO 10-18 04:00:00 [logger.py:39] Received request c-1: prompt: 'why does this fail?\n"
+    words = (
+        b"Traceback (most recent call last):\n" + b'  File "a.py", line 1, in f\n'
+        b"RuntimeError: Engine core initialization failed. See root cause above.\nKilled\n"
+        b"INFO:     " + READY + b"\n"
+    )
+    found = report(read(BANNER + b"INFO:     " + READY + b"\n" + asked + words.replace(b"INFO:     ", b"")))
+    assert (found.phase, found.root_cause) == ("ready", None)
+    for chunk in (1, 7, 64):
+        data = BANNER + asked + b"Killed\n', params: SamplingParams(n=1)\nKilled\n"
+        state = read(*(data[at : at + chunk] for at in range(0, len(data), chunk)))
+        assert report(state).phase == "failed"  # the second one was the shell's
+        assert state.log.hidden_by_rule["request-echo"] == 3

@@ -24,6 +24,7 @@ _ECHOES = (
     "Receive: obj=",
     "Finish: obj=",
 )  # a request that is logged holds its user's words
+_END_OF_PROMPT = "', params: "
 _KEPT = JSON
 # What the processes of a dead server still print may be read, but moves nothing.
 _FIGURES_LEFT = ("engine", "memory_gib", "gen_tok_s", "spec", "stamp")
@@ -113,7 +114,7 @@ class _Reader:
     @property
     def _midway(self) -> bool:
         """Whether the next line, whatever it is, may belong to what was read before it."""
-        return self.finder.open or self.state.held is not None
+        return self.finder.open or self.state.held is not None or self.state.echoing
 
     def _answers(self, run: "re.Match[bytes]", begin: int) -> None:
         """Reads a run of answers to one method; `begin` is where its first line does."""
@@ -188,12 +189,17 @@ class _Reader:
         self.state = moved
 
     def _line(self, line: Line) -> None:
+        if self.state.echoing and self._is_echo(line):
+            self.hidden["request-echo"] += 1
+            return
         if self.state.held is not None:
             self._continue(line)
         echo = line.msg.startswith(_ECHOES) or (line.source or "").startswith("logger.py:")
         if self._begins_anew(line):
             self.state = effects.fresh(self.state)
             self.finder.reset()
+        if echo and "prompt: '" in line.msg and _END_OF_PROMPT not in line.msg:
+            self.state = structs.replace(self.state, echoing=True)
         ours = not echo and self._story(line)
         if line.wall is None:
             line.wall = self.state.stamp
@@ -213,6 +219,13 @@ class _Reader:
             self.hidden["failure-detail"] += 1
         elif line.level in ("ERROR", "CRITICAL") and line.head in ("vllm", "json") and not self._lost:
             self.state = effects.add_problem(self.state, line, "error-line", "warning", None)
+
+    def _is_echo(self, line: Line) -> bool:
+        """Whether a line goes on with the prompt above it: such as no process has signed, up to the prompt's end."""
+        signed = bool(line.head or line.process)
+        if signed or _END_OF_PROMPT in line.msg:
+            self.state = structs.replace(self.state, echoing=False)
+        return not signed
 
     def _begins_anew(self, line: Line) -> bool:
         """A banner after an earlier run got anywhere: several API servers print theirs within one start."""

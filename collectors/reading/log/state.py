@@ -27,6 +27,7 @@ class LogState(Struct, frozen=True):
     tail: Tail = Tail()
     stamp: str | None = None  # the last time of day that a head printed
     held: tuple[str, int] | None = None  # a figures line that a paste broke: its text, its number
+    echoing: bool = False  # a request is being printed whose prompt has several lines
     engine: str | None = None
     engine_version: str | None = None
     model: str | None = None
