@@ -28,7 +28,7 @@ from collectors.reading.log.rules.failures import (
     SUSPECT_FILES,
     WORDS,
 )
-from collectors.reading.log.suspects import Suspect, Suspects, suspect_of
+from collectors.reading.log.suspects import Suspect, Suspects, filled, suspect_of, told_better
 
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
 
@@ -206,37 +206,15 @@ class CauseFinder:
         if suspect.hollow:
             if "validation error" in suspect.line and not _PYDANTIC.search(line.msg):
                 return block
-            moved = suspect_of(line, block)
-            moved = structs.replace(
-                moved, weight=max(moved.weight, GENERIC + 2), ranks=suspect.ranks, hollow=False
-            )
+            moved = filled(suspect, line, block)
             self._memory.suspects[block.fold] = moved
             self._judge(block, moved, line)
             return structs.replace(block, exception=line, tail=())
-        if suspect.lineno != block.exception.lineno:
-            return block  # this rank repeats what another one said
-        for glue in (" ", ""):
-            found = KINDS.find(glue.join((block.exception.msg, *block.tail))[:2000], block.where)
-            wraps = blocks.wraps(block, line)
-            more = (
-                found is not None
-                and wraps
-                and found.rule == suspect.rule
-                and found.summary != suspect.summary
-            )
-            if found is not None and (found.weight > suspect.weight or more):
-                whole = glue.join((block.exception.text, *block.tail))[:2000] if wraps else suspect.line
-                better = structs.replace(
-                    suspect,
-                    line=whole,
-                    weight=found.weight,
-                    rule=found.rule,
-                    summary=found.summary,
-                    hint=found.hint,
-                )
+        if suspect.lineno == block.exception.lineno:  # else this rank repeats what another one said
+            better = told_better(suspect, block, wrapped=blocks.wraps(block, line))
+            if better is not None:
                 self._memory.suspects[block.fold] = better
                 self._judge(block, better, block.exception)
-                break
         return block
 
     # -- single lines

@@ -2,7 +2,7 @@
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from collectors.reading.log.blocks import Block
 from collectors.reading.log.lines import Line
@@ -96,6 +96,35 @@ def suspect_of(line: Line, block: Block | None) -> Suspect:
         ranks=((process, pid),),
         hollow=hollow,
     )
+
+
+def filled(suspect: Suspect, line: Line, block: Block) -> Suspect:
+    """A hollow suspect, whose message `line` is."""
+    moved = suspect_of(line, block)
+    return structs.replace(moved, weight=max(moved.weight, GENERIC + 2), ranks=suspect.ranks, hollow=False)
+
+
+def told_better(suspect: Suspect, block: Block, wrapped: bool) -> Suspect | None:
+    """The suspect with what the further lines of its message say, where a rule knows that better; `wrapped`: they are
+    one line that a paste broke."""
+    first = block.exception
+    if first is None:
+        return None
+    for glue in (" ", ""):
+        found = KINDS.find(glue.join((first.msg, *block.tail))[:2000], block.where)
+        if found is None:
+            continue
+        more = wrapped and found.rule == suspect.rule and found.summary != suspect.summary
+        if found.weight > suspect.weight or more:
+            return structs.replace(
+                suspect,
+                line=glue.join((first.text, *block.tail))[:2000] if wrapped else suspect.line,
+                weight=found.weight,
+                rule=found.rule,
+                summary=found.summary,
+                hint=found.hint,
+            )
+    return None
 
 
 def fold_of(text: str) -> str:

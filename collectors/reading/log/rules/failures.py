@@ -11,6 +11,7 @@ from collectors.reading.log.rules.failures_config import CONFIG
 from collectors.reading.log.rules.failures_death import DEATHS
 from collectors.reading.log.rules.failures_distributed import DISTRIBUTED
 from collectors.reading.log.rules.failures_drafter import DRAFTER
+from collectors.reading.log.rules.failures_host import HOST
 from collectors.reading.log.rules.failures_hub import HUB
 from collectors.reading.log.rules.failures_install import INSTALL
 from collectors.reading.log.rules.failures_kernels import KERNELS
@@ -32,6 +33,7 @@ FAILURES = (
     + CONFIG
     + ARCHITECTURE
     + DISTRIBUTED
+    + HOST
     + RUNTIME
     + COMPILE
     + INSTALL
@@ -155,7 +157,14 @@ FATAL = (
 )
 
 # Lines of compilers and libraries that name a cause, though only another line says that it was the end.
-WORDS = (": fatal error: ", "nvcc fatal", "ptxas fatal", "shared memory segment", "/ld: cannot find -l")
+WORDS = (
+    ": fatal error: ",
+    "nvcc fatal",
+    "ptxas fatal",
+    "CUDA error (/",
+    "shared memory segment",
+    "/ld: cannot find -l",
+)
 
 # Lines that belong to a failure's story without naming it: folded away, never problems of their own.
 DETAIL = (

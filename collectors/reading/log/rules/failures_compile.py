@@ -109,8 +109,8 @@ COMPILE = (
     ),
     Failure(
         "kernel-internal",
-        ("RuntimeError: Error Internal", "deep-gemm/", "deep_gemm/", "DeepGEMM"),
-        r"RuntimeError: (?P<cutlass>Error Internal)|Assertion error \(\S{0,160}(?P<gemm>deep[-_]gemm)|(?P<d>DeepGEMM)[^\n]{0,100}"
+        ("Error Internal", "deep-gemm/", "deep_gemm/", "DeepGEMM"),
+        r"Error: (?:\w{1,80}: )?(?P<cutlass>Error Internal)|Assertion error \(\S{0,160}(?P<gemm>deep[-_]gemm)|(?P<d>DeepGEMM)[^\n]{0,100}"
         r"(?:not available|not supported|failed)",
         "A matrix kernel failed in itself ({cutlass}{gemm}{d}): it was not made for this GPU or these sizes.",
         hint="for DeepGEMM VLLM_USE_DEEP_GEMM=0; else a build for this GPU's compute capability, or other weights",

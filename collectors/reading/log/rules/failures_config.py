@@ -69,8 +69,8 @@ CONFIG = (
     ),
     Failure(
         "head-count",
-        ("must be divisible by tensor parallel size", "not divisible by", "divisible by tp_size"),
-        r"(?P<what>[^:,]{0,120}(?:must be divisible by tensor parallel size \(\d+\)|is not divisible by \d+))",
+        ("must be divisible by tensor parallel size", "not divisible by", "tp_size == 0", "numerator % denom"),
+        r"(?P<what>[^:,]{0,120}(?:must be divisible by tensor parallel size \(\d+\)|is not divisible by \d+)|assert [^\n]{0,60}% ?[\w.]{0,20}tp_size == 0|assert numerator % denominator == 0)",
         "The model cannot be split so: {what}.",
         hint="choose a --tensor-parallel-size that divides the number of attention heads",
         weight=86,
@@ -174,7 +174,7 @@ CONFIG = (
     Failure(
         "rope-config",
         ("rope_scaling", "rope_parameters", "rope_type"),
-        r"(?P<what>(?:rope_scaling|rope_parameters|rope_type)[^\n\[]{3,120})",
+        r"(?P<what>KeyError: 'rope_type'|(?:rope_scaling|rope_parameters|rope_type)[^\n\[]{3,120})",
         "The model's rope settings are not those that this version expects: {what}.",
         hint="use the transformers version that the model's card names and a vLLM made for it, or give them with --hf-overrides",
         weight=66,
@@ -198,5 +198,26 @@ CONFIG = (
         hint="check --chat-template (inside a container: is it mounted?)",
         weight=88,
         examples=("ValueError: The supplied chat template string (/t.jinja) appears path-like, but doesn't exist!",),
+    ),
+    Failure(
+        "batch-size",
+        "max_tokens_per_mm_item",
+        r"max_tokens_per_mm_item \((?P<want>\d+)\) is larger than max_num_batched_tokens \((?P<has>\d+)\)",
+        "One image or video may take {want} tokens, and a step has {has}.",
+        hint="set --max-num-batched-tokens {want} or more, or limit it with --limit-mm-per-prompt or --mm-processor-kwargs",
+        weight=90,
+        examples=(
+            "ValueError: Chunked MM input disabled but max_tokens_per_mm_item (16384) is larger than max_num_batched_tokens "
+            "(8192). Please",
+        ),
+    ),
+    Failure(
+        "mamba-blocks",
+        "Mamba cache blocks",
+        r"max_num_seqs \((?P<has>\d+)\) exceeds available Mamba cache blocks \((?P<fits>\d+)\)",
+        "There is room for the state of {fits} requests at once, and {has} were asked for.",
+        hint="set --max-num-seqs {fits} or less, or raise --gpu-memory-utilization",
+        weight=90,
+        examples=("ValueError: max_num_seqs (256) exceeds available Mamba cache blocks (120)",),
     ),
 )  # fmt: skip

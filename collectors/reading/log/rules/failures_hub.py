@@ -137,9 +137,9 @@ HUB = (
     ),
     Failure(
         "tokenizer",
-        ("okenizer", "untagged enum", "SentencePiece and Tiktoken"),
+        ("okenizer", "untagged enum", "SentencePiece and Tiktoken", "parse ModelProto"),
         r"(?P<what>Can't load tokenizer for '[^']+'|did not match any variant of untagged enum \w+"
-        r"|Converting from SentencePiece and Tiktoken failed|Couldn't instantiate the backend tokenizer"
+        r"|Unsupported tokenizer type: \w+|could not parse ModelProto|Converting from SentencePiece and Tiktoken failed|Couldn't instantiate the backend tokenizer"
         r"|Tokenizer class \w+ does not exist|Failed to load the tokenizer|Unable to load tokenizer"
         r"|'\w{1,60}Tokenizer\w{0,40}' object has no attribute '\w{1,80}')",
         "The tokenizer cannot be loaded: {what}.",
@@ -172,5 +172,16 @@ HUB = (
         hint="the lines above name the call; check owners, mounts and the port",
         weight=VAGUE,
         examples=("PermissionError: [Errno 13] Permission denied",),
+    ),
+    Failure(
+        "vocab-download",
+        ("download or load vocab", "openaipublic"),
+        r"failed to download or load vocab file|host='openaipublic",
+        "The vocabulary file of gpt-oss (tiktoken) could not be fetched.",
+        hint="fetch o200k_base.tiktoken and cl100k_base.tiktoken beforehand and set TIKTOKEN_ENCODINGS_BASE to their folder",
+        weight=88,
+        examples=(
+            "openai_harmony.HarmonyError: error downloading or loading vocab file: failed to download or load vocab file",
+        ),
     ),
 )  # fmt: skip

@@ -24,11 +24,12 @@ INSTALL = (
             "Numba needs NumPy",
             "Unexpected keyword argument 'use_dict'",
             "module 'transformers",
+            "module 'triton",
         ),
         r"(?P<what>'_OpNamespace' '\w{1,40}' object has no attribute '\w{1,80}'|module 'torch' has no attribute '\w{1,80}'"
         r"|Tried to register an operator|'\w{1,60}' is already used by a Transformers config|Numpy is not available"
         r"|numpy\.dtype size changed|Numba needs NumPy [\w. ]{1,20}"
-        r"|Unexpected keyword argument 'use_dict'|module 'transformers[\w.]{0,80}' has no attribute '\w{1,80}')",
+        r"|Unexpected keyword argument 'use_dict'|module '(?:transformers|triton)[\w.]{0,80}' has no attribute '\w{1,80}')",
         "Packages of versions that do not fit each other are installed: {what}.",
         hint="install vLLM into a fresh environment and let it bring its own torch, transformers and numpy, or use its image; "
         "a build from source must be repeated after each change of torch",
@@ -124,5 +125,26 @@ INSTALL = (
         examples=(
             'docker: Error response from daemon: Conflict. The container name "/vllm" is already in use by container "1f".',
         ),
+    ),
+    Failure(
+        "remote-code-module",
+        "transformers_modules",
+        r"No module named 'transformers_modules[\w.-]{0,120}'|Can't pickle <class 'transformers_modules",
+        "The model's own code could not be imported by a worker process.",
+        hint="add --trust-remote-code; give the model's folder a name without dots and dashes, or a newer vLLM and transformers",
+        weight=82,
+        examples=(
+            "ModuleNotFoundError: No module named 'transformers_modules.GLM-4'",
+            "_pickle.PicklingError: Can't pickle <class 'transformers_modules.x.configuration_x.XConfig'>: it's not the same",
+        ),
+    ),
+    Failure(
+        "unexpected-argument",
+        "got an unexpected keyword argument",
+        r"(?P<call>[\w.]{1,80})\(\) got an unexpected keyword argument '(?P<name>\w{1,80})'",
+        "{call} does not know the argument {name}: two packages, or an option and this version, do not fit.",
+        hint="use the versions that the model's card or the plug-in names (pip show vllm transformers torch)",
+        weight=VAGUE - 8,
+        examples=("TypeError: LLMEngine.__init__() got an unexpected keyword argument 'use_v2_block_manager'",),
     ),
 )  # fmt: skip

@@ -43,13 +43,16 @@ QUANTISATION = (
             "compressed-tensors compatible scheme",
             "supported for GPTQMarlin",
             "fp8e4nv not supported",
+            "No compiled cutlass_scaled_mm",
+            "MoE kernel does not support",
         ),
         r"Failed to find a kernel that can implement the (?P<layer>\w+) linear layer"
         r"|No (?P<moe>\w+) MoE backend supports|not supported by (?P<kernels>\w+) MoE kernels"
         r"|No compiled (?P<fp4>\w+) quantization kernel|(?P<mx>MXFP4) are not supported"
         r"|No (?P<ct>compressed-tensors) compatible scheme|supported for (?P<marlin>GPTQMarlin) but got"
+        r"|No compiled (?P<mm>cutlass_scaled_mm)|(?P<m>[\w-]{3,60}) MoE kernel does not support"
         r"|type (?P<fp8>fp8e4nv) not supported in this architecture",
-        "There is no kernel for weights quantised so ({layer}{moe}{kernels}{fp4}{mx}{ct}{marlin}{fp8}) on this GPU, or "
+        "There is no kernel for weights quantised so ({layer}{moe}{kernels}{fp4}{mx}{ct}{marlin}{fp8}{mm}{m}) on this GPU, or "
         "not in this build.",
         hint="use weights quantised for this GPU (FP8 takes compute capability 8.9, NVFP4 10.0; AWQ and GPTQ of 4 bits "
         "run from 7.5 on), or a newer vLLM",
@@ -62,6 +65,7 @@ QUANTISATION = (
             "AssertionError: MXFP4 are not supported on this GPU, capability 75",
             "NotImplementedError: No compressed-tensors compatible scheme was found.",
             "ValueError: Currently, only 4/8 bits are supported for GPTQMarlin but got 3 bits.",
+            "RuntimeError: FlashInfer-CUTLASS MoE kernel does not support current device sm_120",
             "ValueError: type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e5',)",
         ),
     ),

@@ -17,9 +17,9 @@ RUNTIME = (
     ),
     Failure(
         "illegal-memory-access",
-        ("illegal memory access", "device-side assert", "misaligned address", "unspecified launch failure"),
+        ("illegal memory access", "device-side assert", "misaligned address", "unspecified launch failure", "illegal instruction"),
         r"(?P<what>an illegal memory access was encountered|device-side assert triggered|misaligned address"
-        r"|unspecified launch failure)",
+        r"|unspecified launch failure|an illegal instruction was encountered)",
         "A GPU kernel went wrong{where}: {what}. The lines name where it was noticed, not where it happened.",
         hint="run once with CUDA_LAUNCH_BLOCKING=1 and --enforce-eager to find the kernel; ids out of range "
         "(drafter "
@@ -85,8 +85,8 @@ RUNTIME = (
     ),
     Failure(
         "cuda-error",
-        ("CUDA error:", "HIP error:", "CUBLAS_STATUS", "cudaError"),
-        r"(?:CUDA|HIP) error: (?P<what>[^\n]{3,120})|(?P<cublas>CUBLAS_STATUS_\w+)",
+        ("CUDA error:", "HIP error:", "CUBLAS_STATUS", "cudaError", "CUDA error (/", "CUDA Error: "),
+        r"(?:CUDA|HIP) [eE]rror(?: \([^)\n]{1,300}\))?: (?P<what>[^\n]{3,120})|(?P<cublas>CUBLAS_STATUS_\w+)",
         "The GPU reported an error{where}: {what}{cublas}.",
         hint="see dmesg for Xid lines (hardware); CUDA_LAUNCH_BLOCKING=1 finds the kernel",
         weight=VAGUE,
@@ -127,8 +127,8 @@ RUNTIME = (
     ),
     Failure(
         "tpu-busy",
-        ("TPU is already in use", "libtpu"),
-        r"TPU is already in use by (?:a )?process(?: with pid (?P<pid>\d+))?|Internal error when accessing libtpu",
+        ("TPU is already in use", "libtpu", "TPU initialization failed"),
+        r"TPU is already in use by (?:a )?process(?: with pid (?P<pid>\d+))?|Internal error when accessing libtpu|TPU initialization failed[^\n]{0,80}resource busy",
         "The TPU is held by another process {pid}.",
         hint="end it (`lsof /dev/accel*` or /dev/vfio/* names it) and launch again",
         weight=86,
@@ -142,5 +142,23 @@ RUNTIME = (
         hint="its own lines (E…) and ~/ascend/log name the operator; check that CANN, torch-npu and vllm-ascend are a set",
         weight=VAGUE - 2,
         examples=("RuntimeError: InnerRun:torch_npu/csrc/framework/OpParamMaker.cpp:247 NPU error, NPU error: code 507015",),
+    ),
+    Failure(
+        "expandable-segments",
+        "Expandable segments are not compatible",
+        r"Expandable segments are not compatible with memory pool",
+        "PYTORCH_CUDA_ALLOC_CONF asks for expandable segments, which sleep mode and this memory pool cannot use.",
+        hint="unset PYTORCH_CUDA_ALLOC_CONF (expandable_segments), or leave --enable-sleep-mode out",
+        weight=90,
+        examples=("RuntimeError: Expandable segments are not compatible with memory pool. Please track https://x",),
+    ),
+    Failure(
+        "dtypes-mixed",
+        ("expected scalar type", "to have the same dtype"),
+        r"(?P<what>expected scalar type \w+ but found \w+|expected \w+ and \w+ to have the same dtype[^\n]{0,60})",
+        "Two number types met that do not go together{where}: {what}.",
+        hint="set --dtype to that of the weights (config.json's torch_dtype)",
+        weight=VAGUE,
+        examples=("RuntimeError: expected scalar type BFloat16 but found Half",),
     ),
 )  # fmt: skip
