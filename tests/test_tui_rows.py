@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from collectors.reading.events import Exit
+from collectors.reading.events import Exit, RunFacts
 from collectors.reading.life import LifeState
 from collectors.reading.state import State
 from tui import format as fmt
@@ -152,7 +152,12 @@ def test_the_page_of_keys_is_fresh() -> None:
             ["q leave "],
             ["s stop", "b bench"],
         ),
-        (View(phase="serving", leave="the comparison"), ["q the comparison"], []),
+        (View(phase="serving", leave="leave the screen"), ["q leave the screen", "s stop"], ["it running"]),
+        (
+            View(phase="serving", state=State(run=RunFacts(foreign=True))),
+            ["q leave it running", "b bench"],
+            ["s stop"],
+        ),
     ],
 )
 def test_the_footer_names_what_can_be_done_now(view: View, shown: list[str], missing: list[str]) -> None:

@@ -27,7 +27,7 @@ KEYS: tuple[Key, ...] = (
         "q",
         "leave",
         "leave it running",
-        "Leave the screen; the server goes on. How to come back is printed.",
+        "Leave the screen; the server goes on, and how to come back is printed. Only `demo` then ends its own.",
     ),
     Key("s", "s", "stop", "stop", "Stop the server: asks first, then sees that nothing of it is left."),
     Key(

@@ -94,11 +94,12 @@ def stale(view: View) -> str:
 
 
 def can(view: View, action: str) -> bool:
-    """Whether there is a server that could be stopped, marked or measured."""
+    """Whether there is a server that could be stopped, marked or measured; another's is not ours to stop."""
     if action not in ("stop", "mark", "bench"):
         return True
-    lives = not view.ended and view.pace is None
-    return lives and (action == "stop" or view.phase in ("ready", "serving"))
+    if view.ended or view.pace is not None:
+        return False
+    return not view.state.run.foreign if action == "stop" else view.phase in ("ready", "serving")
 
 
 def leaving(view: View) -> str:
