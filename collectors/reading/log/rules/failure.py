@@ -70,7 +70,7 @@ class Matcher:
         return best
 
 
-_GAP = re.compile(r" (?=[.,;](?: |$))|\.(?=\.$)")
+_GAP = re.compile(r" \((?: |by|of|and)*\)| (?=\))|(?<=\() | (?=[.,;](?: |$))|\.(?=\.$)")
 _WHERE = {
     "load": " while loading the model",
     "profile": " while profiling memory",
