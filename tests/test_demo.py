@@ -14,7 +14,8 @@ import pytest
 from collectors.errors import SpecwatchError
 from collectors.reading.acceptance import of_window
 from collectors.reading.counters import slots_of
-from collectors.reading.log.state import LogState, Step
+from collectors.reading.log.parts import Bar, Step
+from collectors.reading.log.state import LogState
 from collectors.reading.serving import Benchmark
 from collectors.reading.state import State
 from collectors.reading.windows import Totals
@@ -224,16 +225,25 @@ def test_without_a_terminal_progress_is_a_line_every_few_seconds(
 @pytest.mark.parametrize(
     ("progress", "said"),
     [
-        ({}, "c8: 0 of — requests"),
-        ({"done": 0, "total": 16, "tok_s": None, "left_s": None, "failed": 0}, "c8: 0 of 16 requests"),
+        ({}, "c8: 0/— requests"),
+        ({"done": 0, "total": 16, "tok_s": None, "left_s": None, "failed": 0}, "c8: 0/16 requests"),
         (
             {"done": 4, "total": 16, "tok_s": 63.2, "left_s": 24.1, "failed": 1},
-            "c8: 4 of 16 requests, 63 tok/s, 1 failed, about 25 s left",
+            "c8: 4/16 requests, 63 tok/s, 1 failed, 25 s left",
         ),
     ],
 )
 def test_how_far_a_benchmark_is(progress: dict[str, float | None], said: str) -> None:
     assert watching.benchmark(Benchmark("b", "c8", 0.0, progress=progress)) == said
+
+
+def test_how_far_a_start_is() -> None:
+    assert watching.start(State()) == "starting"
+    weights = Step("weights", "loading", 9.0, None)
+    bar = Bar("Loading safetensors checkpoint shards", "weights", "target", 12, 32, t=12.0)
+    loading = State(t=12.0, log=LogState(phase="loading", steps=(weights,), bars=(bar,)))
+    assert watching.start(loading).startswith("loading: weights 12/32")
+    assert watching.start(state()) == "ready"
 
 
 def test_the_screen_says_when_nothing_more_comes() -> None:

@@ -57,7 +57,8 @@ def command(
         output.data(line)
     output.data(f"record: {job.folder.path}")
     if keep:
-        output.data(f"        it serves at {job.folder.info().url}; `specwatch stop {job.id}` ends it")
+        output.data(f"server: {job.folder.info().url}")
+        output.data(f"        `specwatch stop {job.id}` ends it")
     else:
         output.data(f"        `specwatch replay {job.id}` shows it again")
 
