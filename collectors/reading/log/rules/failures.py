@@ -51,12 +51,14 @@ ECHO = re.compile(
     r"|Engine loop (?:is not|has died)|Failed core proc|Engine process failed to start"
     r"|Server process exited with code|warmup error|Test failed for|ChildFailedError"
     r"|models\.registry'?\]?'? returned non-zero exit status"
-    r"|BrokenPipeError|\bEOFError|ConnectionRefusedError|RuntimeError: cancelled|CancelledError"
+    r"|died, exit code: -15|BrokenPipeError|\bEOFError|ConnectionRefusedError|RuntimeError: cancelled|CancelledError"
     r"|SystemExit|KeyboardInterrupt"
 )
 
 # The engine core's echo of a worker's exception, with its words.
-QUOTE = re.compile(r"Worker failed with error '(?P<what>.*)', please check the stack trace above", re.DOTALL)
+QUOTE = re.compile(
+    r"Worker failed with error '(?P<what>.*?)(?:', please check the stack trace above|$)", re.DOTALL
+)
 
 # A client's mistake or absence, answered with a 4xx: no trouble of the server.
 CLIENT = re.compile(
@@ -162,6 +164,7 @@ WORDS = (
     "nvcc fatal",
     "ptxas fatal",
     "CUDA error (/",
+    "NPU function error: call",
     "shared memory segment",
     "/ld: cannot find -l",
 )

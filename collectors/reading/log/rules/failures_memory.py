@@ -235,4 +235,18 @@ MEMORY = (
             "ValueError: Too large swap space. 16.00 GiB out of the 15.56 GiB total CPU memory is allocated for the swap",
         ),
     ),
+    Failure(
+        "gpu-oom",
+        "total capacity;",
+        r"(?:CUDA|HIP|NPU|XPU) out of memory\. Tried to allocate (?P<want>[\d.]+ \w+) \(\w{3,6} (?P<gpu>\d+); (?P<total>[\d.]+ \w+)"
+        r" total capacity;[^)]{0,120}? (?P<free>[\d.]+ \w+) free;",
+        "GPU {gpu} ran out of memory{where}: {want} asked for, {free} of {total} free.",
+        hint=_LESS + "; or " + _BIGGER,
+        hints={"load": "the weights do not fit: " + _BIGGER, "run": _LESS + "; or --max-num-seqs"},
+        weight=84,
+        examples=(
+            "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 23.69 GiB total capacity; "
+            "21.01 GiB already allocated; 1.33 GiB free; 21.02 GiB reserved in total by PyTorch)",
+        ),
+    ),
 )  # fmt: skip

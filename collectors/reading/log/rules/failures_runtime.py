@@ -1,6 +1,6 @@
 """Failures of kernels, compilers, drivers, plug-ins and the installation."""
 
-from collectors.reading.log.rules.failure import VAGUE, Failure
+from collectors.reading.log.rules.failure import SYMPTOM, VAGUE, Failure
 
 RUNTIME = (
     Failure(
@@ -160,5 +160,14 @@ RUNTIME = (
         hint="set --dtype to that of the weights (config.json's torch_dtype)",
         weight=VAGUE,
         examples=("RuntimeError: expected scalar type BFloat16 but found Half",),
+    ),
+    Failure(
+        "npu-inner",
+        "The Inner error is reported as above",
+        r"The Inner error is reported as above",
+        "An operator of the NPU failed; its own lines (E…, ERR…) name the reason and are not in view.",
+        hint="look above for EZ9999 and the like, or in ~/ascend/log; ASCEND_LAUNCH_BLOCKING=1 names the place",
+        weight=SYMPTOM + 1,
+        examples=("RuntimeError: The Inner error is reported as above. The process exits for this inner error, and the",),
     ),
 )  # fmt: skip
