@@ -573,3 +573,28 @@ AttributeError: _ARRAY_API not found"""
 )
 def test_what_a_server_lives_through_is_no_failure(log: str) -> None:
     assert not read(log).failed
+
+
+def test_settings_refused_are_a_failure_though_the_frames_are_out_of_view() -> None:
+    log = f"{API}pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
+    assert cause(log + f"{API}  Value error, not so [type=value_error, input_value=1").endswith(
+        "input_value=1"
+    )
+    assert not read(READY + "\n" + log.replace("ModelConfig", "ChatCompletionRequest")).failed
+
+
+def test_a_worker_that_its_parent_ended_is_no_cause() -> None:
+    told = read("ERROR 07-04 23:20:58 [x.py:1] Worker VllmWorkerProcess pid 3283517 died, exit code: -15")
+    assert told.failed
+    assert not told.in_view
+
+
+def test_the_cores_quote_of_a_worker_may_have_several_lines() -> None:
+    quoted = (
+        "RuntimeError: Worker failed with error 'CUDA out of memory.\n', please check the stack trace above"
+    )
+    log = (
+        CORE + "EngineCore encountered a fatal error.\n" + traceback(CORE, quoted.replace("\n", "\n" + CORE))
+    )
+    assert "CUDA out of memory" in cause(log)
+    assert cause(traceback(worker(1), OOM) + "\n" + log).endswith(OOM)

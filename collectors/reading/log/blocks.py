@@ -164,7 +164,9 @@ def follows(block: Block, line: Line) -> Block | None:
     if is_exception(msg, in_block=True):
         return structs.replace(block, exception=line, tail=(), junk=0)
     # A wrapped paste breaks source lines anywhere; three such lines in a row are no traceback any more.
-    return structs.replace(block, junk=block.junk + 1) if block.junk < 3 and not _bar(msg) else None
+    if block.junk >= 3 or _bar(msg):
+        return None
+    return structs.replace(block, junk=block.junk + 1, code=msg[:200] if msg[0].isalpha() else block.code)
 
 
 def wraps(block: Block, line: Line) -> bool:

@@ -106,6 +106,8 @@ FATAL = (
     Fatal("core-exited", "engine core exited unexpectedly", soft=True, names=True),
     Fatal("v0-worker-died", "died, exit code", soft=True, names=True),
     Fatal("v0-worker", "Exception in worker VllmWorkerProcess", start=True),
+    Fatal("settings", "validation error for ", start=True),  # pydantic's, before there are requests
+    Fatal("settings-several", "validation errors for ", start=True),
     Fatal("bind", "error while attempting to bind on address", names=True),
     Fatal("lifespan", "Application startup failed. Exiting", start=True),
     Fatal("sgl-scheduler-died", "scheduler died during initialization", names=True),
@@ -237,6 +239,7 @@ NEEDLES: tuple[str, ...] = (
     "Traceback",
     'File "',
     "Value error, ",
+    "validation error",
     "OutOfResources",
     ": error: ",
     "died",
