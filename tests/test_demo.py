@@ -14,15 +14,19 @@ import pytest
 from collectors.errors import SpecwatchError
 from collectors.reading.acceptance import of_window
 from collectors.reading.counters import slots_of
+from collectors.reading.events import RunFacts
 from collectors.reading.log.parts import Bar, Step
 from collectors.reading.log.state import LogState
 from collectors.reading.serving import Benchmark
 from collectors.reading.state import State
 from collectors.reading.windows import Totals
+from collectors.record.folder import RunInfo
 from launch.bench.result import Level, Result, Spread
 from launch.commands import demo
-from launch.demo import closing, job, signals, stages, watching
+from launch.compare.contrast import differences
+from launch.demo import closing, job, serve, signals, stages, watching
 from launch.demo.engines import Engine
+from launch.demo.models import Pair
 from launch.demo.stages import Stages
 
 NAMES = (
@@ -62,8 +66,41 @@ def test_the_closing_summary_says_what_speculation_bought() -> None:
     assert "2.68" in shown
     assert "75.8 %" in shown
     assert "25.0 ms" in shown
+    assert "✓ Pays: 2.24× at concurrency 1." in shown
     assert "serving" not in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_a_speed_up_stands_with_its_interval() -> None:
+    def measured(tok_s: float, *, speculative: bool) -> Result:
+        found = result(tok_s, speculative=speculative)
+        level = msgspec.structs.replace(found.levels[0], tok_s_ci95=(tok_s * 0.97, tok_s * 1.03))
+        return msgspec.structs.replace(found, levels=(level,))
+
+    lines = list(
+        closing.lines(state(), measured(300.0, speculative=True), measured(200.0, speculative=False))
+    )
+    assert any(line.split() == ["speed-up", "1.50×", "±0.06"] for line in lines)
+    assert "✓ Pays: 1.50× ±0.06 at concurrency 1." in lines
+    slower = closing.lines(state(), measured(100.0, speculative=True), measured(200.0, speculative=False))
+    assert any(line.startswith("✗ Accepted but slower: 0.50× ±0.02") for line in slower)
+
+
+def test_the_demos_own_pair_is_a_controlled_experiment(tmp_path: Path) -> None:
+    """The baseline loads at full speed, the other slowly enough to watch: that is no difference of what is measured."""
+    engine = Engine(tmp_path / "vllm", tmp_path / "python", "0.32.0+cpu", gpu=False)
+    pair = Pair(tmp_path, tmp_path / "drafter")
+
+    def launched(*, speculate: bool) -> RunInfo:
+        words = serve.argv(engine, pair, serve.free_port(), speculate=speculate)
+        return RunInfo(
+            facts=RunFacts(argv=tuple(words)), created=0.0, boottime0=0.0, boot_id="b", pid_namespace="p", host="h",
+            env=serve.environment(pair, {}, slow=speculate),
+        )  # fmt: skip
+
+    found = differences(launched(speculate=False), launched(speculate=True))
+    assert found is not None
+    assert [difference.what for difference in found] == ["--speculative-config"]
 
 
 def test_without_a_baseline_no_speed_up_is_claimed() -> None:

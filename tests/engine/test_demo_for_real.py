@@ -1,9 +1,12 @@
-"""`specwatch demo` as it is typed, without a terminal; and Ctrl-C in the middle of it."""
+"""`specwatch demo` as it is typed, without a terminal; and Ctrl-C or a hang-up in the middle of it."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import time
+
+import pytest
 
 from collectors.record import runs
 from tests.engine.driver import REPOSITORY, START_S, Server, ended
@@ -43,7 +46,9 @@ def test_it_loads_benches_sums_up_and_stops(server: Server) -> None:
     assert weights.t1 - weights.t0 > 15  # slow enough to be watched
 
 
-def test_ctrl_c_leaves_nothing_running(server: Server) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["ctrl-c", "hang-up"])
+def test_cut_short_it_leaves_nothing_running(server: Server, number: signal.Signals) -> None:
+    """Twice, as an impatient user types it, and as a terminal that closes says it; a loading vLLM hears no SIGTERM."""
     job = demo(server)
     deadline = time.monotonic() + START_S
     while not (found := runs.every(server.state)) or not found[0].server_log.exists():
@@ -51,8 +56,13 @@ def test_ctrl_c_leaves_nothing_running(server: Server) -> None:
         time.sleep(0.2)
     server.id = found[0].id
     server.until("its processes", lambda _: server.processes(), 60)
-    os.killpg(job.pid, signal.SIGINT)  # what a terminal does
+    began = time.monotonic()
+    os.killpg(job.pid, number)  # what a terminal does
+    time.sleep(1)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(job.pid, number)
     _, err = job.communicate(timeout=120)
-    assert job.returncode == 130, err
+    assert job.returncode == 128 + number, err
+    assert time.monotonic() - began < 30
     assert not server.processes()
     assert server.status()["phase"] == "stopped"
