@@ -598,3 +598,18 @@ def test_the_cores_quote_of_a_worker_may_have_several_lines() -> None:
     )
     assert "CUDA out of memory" in cause(log)
     assert cause(traceback(worker(1), OOM) + "\n" + log).endswith(OOM)
+
+
+def test_a_remote_workers_own_exception_counts_not_the_one_that_brings_it() -> None:
+    """Ray quotes the worker's traceback within the message of its own exception."""
+    brought = "ray.exceptions.RayTaskError(RuntimeError): ray::RayWorkerWrapper.execute_method() (pid=1, ip=10.0.0.2)"
+    quoted = "\n".join(f'  File "w{n}.py", line {n}, in load_model\n    call()' for n in range(9))
+    log = CORE + "EngineCore failed to start.\n" + traceback(CORE, brought)
+    log += "".join(f"\n{CORE}{row}" for row in f"{quoted}\n{OOM}".split("\n"))
+    assert cause(log).endswith(OOM)
+
+
+@pytest.mark.parametrize(("code", "failed"), [(1, True), (2, True), (0, False), (130, False), (143, False)])
+def test_a_compose_containers_exit_code_says_whether_it_failed(code: int, failed: bool) -> None:
+    assert read(f"vllm-1 exited with code {code}").failed is failed
+    assert not read(f"qwen exited with code {code}").failed

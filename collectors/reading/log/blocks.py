@@ -201,6 +201,8 @@ def _file(line: Line) -> str:
 def _tail(block: Block, msg: str) -> Block | None:
     if _CHAIN.match(msg):
         return structs.replace(block, exception=None, tail=())
+    if block.exception is not None and "ray::" in block.exception.msg and _FRAME.match(msg):
+        return _framed(structs.replace(block, exception=None, tail=()), msg)  # the way of the remote worker
     if TRACEBACK in msg or _bar(msg) or len(block.tail) >= _TAIL:
         return None
     return structs.replace(block, tail=(*block.tail, msg[:400]))

@@ -32,6 +32,8 @@ from collectors.reading.log.suspects import Suspect, Suspects, filled, suspect_o
 
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
 
+# Compose's own names only, and no end by a signal: those have rows, or were asked for.
+_EXITED = re.compile(r"^[\w.-]{1,200}[-_]\d+ exited with code (?!1(?:30|37|39|43)\b)[1-9]\d{0,2}\b")
 _USAGE = re.compile(
     r"(?:^|[\s>|:])(?:vllm|sglang|[\w./-]{0,200}(?:launch_server|api_server|__main__)\.py)(?: [\w-]+)?: error: "
 )
@@ -249,6 +251,9 @@ class CauseFinder:
         if not self._memory.ready and line.level is None and _USAGE.search(msg, 0, _WORDS_WITHIN):
             self._memory.add(suspect_of(line, None), msg)
             self._memory.lost("usage", line)
+            return True
+        if line.level is None and _EXITED.match(msg):
+            self._memory.lost("container-ended", line, soft=True)
             return True
         if msg.startswith("Error in request: "):
             self._memory.add(suspect_of(line, None), msg)

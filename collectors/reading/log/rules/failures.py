@@ -256,7 +256,7 @@ NEEDLES: tuple[str, ...] = (
     "oom_kill event",
     "Out Of Memory",
     "OOMKilled",
-    "exited with code 13",
+    "exited with code ",
     "code=dumped",
     "Aborted (core",
     "free(): invalid",

@@ -196,4 +196,14 @@ DISTRIBUTED = (
         weight=86,
         examples=("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5e000",),
     ),
+    Failure(
+        "ray-node-memory",
+        "node running low on memory",
+        r"killed due to the node running low on memory",
+        "Ray ended a worker because the node's memory was nearly used up.",
+        hint="give the node or container more memory, or load with less (--safetensors-load-strategy lazy); "
+        "RAY_memory_usage_threshold moves the limit",
+        weight=84,
+        examples=("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",),
+    ),
 )  # fmt: skip

@@ -69,8 +69,8 @@ WEIGHTS = (
         r" checkpoint: \{?'?(?P<first>[\w.]+)|KeyError: "
         r"'(?P<key>(?!blk\.)[A-Za-z_]\w{0,60}(?:\.\w{1,60}){2,16}|lm_head\.\w+|(?:model|layers|visual)\.[\w.]+)'",
         "The checkpoint does not fit the model class: {name}{first}{key} has no counterpart.",
-        hint="the checkpoint is of another architecture or newer than this engine; for a drafter run "
-        "`doctor`",
+        hint="the checkpoint is of another architecture, quantised in a way that this version does not load, or newer than "
+        "the engine; for a drafter run `doctor`",
         weight=78,
         examples=(
             "ValueError: Following weights were not initialized from checkpoint: "
