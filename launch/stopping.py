@@ -41,7 +41,7 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     if not _ends_by_itself(folder, tree):
         if first is not None:
             _signal(first.pid, first.start, signal.SIGTERM)
-        end = f"what lives on after {timeout:.0f} s is killed" if kill else f"it has {timeout:.0f} s"
+        end = f"SIGKILL after {timeout:.0f} s" if kill else f"it has {timeout:.0f} s"
         _say(f"asked {info.facts.name} ({folder.id}) to stop; {end}")
     left = _wait_gone(tree, pids, timeout, first)
     if left and kill:

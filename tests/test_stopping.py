@@ -21,7 +21,7 @@ def test_a_long_stop_says_what_it_waits_for(
     done = stopping.stop(folder, timeout=1.0, kill=True)
     assert "no process of it is left" in done
     first, *between, last = capsys.readouterr().err.splitlines()
-    assert first.endswith("to stop; what lives on after 1 s is killed")
+    assert first.endswith("to stop; SIGKILL after 1 s")
     assert between
     assert all("s left; there are still python" in line for line in between)
     assert last.startswith("after 1 s there are still python")
