@@ -55,9 +55,11 @@ ECHO = re.compile(
     r"|SystemExit|KeyboardInterrupt"
 )
 
-# The engine core's echo of a worker's exception, with its words.
+# The engine core's echo of a worker's exception, and V0's of its engine's, with its words.
 QUOTE = re.compile(
-    r"Worker failed with error '(?P<what>.*?)(?:', please check the stack trace above|$)", re.DOTALL
+    r"(?:Worker failed with error '|stacktrace to find the original error: )(?!ZMQError)"
+    r"(?P<what>.*?)(?:', please check the stack trace above|$)",
+    re.DOTALL,
 )
 
 # A client's mistake or absence, answered with a 4xx: no trouble of the server.
@@ -93,6 +95,7 @@ FATAL = (
     Fatal("core-exception", "EngineCore hit an exception"),
     Fatal("core-wrapper", "Engine core initialization failed", names=True),
     Fatal("v0-start", "Engine process failed to start"),
+    Fatal("engine-loop-gone", "Engine loop is not running", soft=True, names=True),
     Fatal("engine-dead", "EngineDeadError", soft=True),
     Fatal("engine-issue", "EngineCore encountered an issue", soft=True),
     Fatal("output-handler", "output_handler failed", soft=True),

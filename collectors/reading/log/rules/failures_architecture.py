@@ -116,4 +116,15 @@ ARCHITECTURE = (
             "NotImplementedError: VLLM_USE_V1=1 is not supported with --kv-cache-dtype.",
         ),
     ),
+    Failure(
+        "kernel-not-here",
+        "with arguments from the",
+        r"Could not run '(?P<op>[\w:.]{1,100})' with arguments from the '(?P<backend>\w{1,30})' backend",
+        "The kernel {op} does not exist on {backend}: this model or its quantisation cannot run here.",
+        hint="use other weights (without that quantisation), or another device",
+        weight=80,
+        examples=(
+            "NotImplementedError: Could not run 'vllm::apply_w8a8_block_fp8_linear' with arguments from the 'CPU' backend.",
+        ),
+    ),
 )  # fmt: skip

@@ -147,4 +147,13 @@ INSTALL = (
         weight=VAGUE - 8,
         examples=("TypeError: LLMEngine.__init__() got an unexpected keyword argument 'use_v2_block_manager'",),
     ),
+    Failure(
+        "torch-without-gpu",
+        "Torch not compiled with",
+        r"Torch not compiled with (?P<what>\w+) enabled",
+        "The installed torch is a build without {what}.",
+        hint="install vLLM's build for this machine (pip's default is for CUDA; ROCm, XPU, TPU and CPU have images of their own)",
+        weight=86,
+        examples=("AssertionError: Torch not compiled with CUDA enabled",),
+    ),
 )  # fmt: skip
