@@ -32,8 +32,11 @@ from collectors.reading.log.suspects import Suspect, Suspects, filled, suspect_o
 
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
 
-# Compose's own names only, and no end by a signal: those have rows, or were asked for.
-_EXITED = re.compile(r"^[\w.-]{1,200}[-_]\d+ exited with code (?!1(?:30|37|39|43)\b)[1-9]\d{0,2}\b")
+# Compose's own names, of a server by their sound (another service may end as it likes), and no end by a signal:
+# those have rows, or were asked for.
+_EXITED = re.compile(
+    r"^[\w.-]{0,80}(?:llm|sglang|inference)[\w.-]{0,80}[-_]\d{1,4} exited with code (?!1(?:30|37|39|43)\b)[1-9]\d{0,2}\b"
+)
 _USAGE = re.compile(
     r"(?:^|[\s>|:])(?:vllm|sglang|[\w./-]{0,200}(?:launch_server|api_server|__main__)\.py)(?: [\w-]+)?: error: "
 )

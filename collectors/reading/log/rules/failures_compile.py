@@ -58,10 +58,9 @@ COMPILE = (
     ),
     Failure(
         "kernel-build",
-        ("Error building extension", "Ninja build failed", "inja: build stopped", "Command '['ninja'", "nvcc fatal"),
-        r"Error building extension '(?P<name>[^']{1,200})'|Ninja build failed|inja: build stopped|Command '\['ninja'"
-        r"|nvcc fatal {1,4}: (?P<what>[^\n]{3,120})",
-        "A kernel {name} had to be compiled here, and its compilation failed. {what}",
+        ("Error building extension", "Ninja build failed", "inja: build stopped", "Command '['ninja'"),
+        r"Error building extension '(?P<name>[^']{1,200})'|Ninja build failed|inja: build stopped|Command '\['ninja'",
+        "A kernel {name} had to be compiled here, and its compilation failed.",
         hint="the compiler's own lines (error:, nvcc fatal) name why; a CUDA toolkit of PyTorch's version and a supported gcc "
         "cure most, and so does the engine's image; for sampling alone VLLM_USE_FLASHINFER_SAMPLER=0 does without",
         weight=79,
@@ -70,6 +69,17 @@ COMPILE = (
             "RuntimeError: Ninja build failed. Ninja output:",
             "subprocess.CalledProcessError: Command '['ninja', '-v', '-C', '/root/.cache/flashinfer']' returned non-zero",
         ),
+    ),
+    Failure(
+        "kernel-build",
+        "nvcc fatal",
+        r"nvcc fatal {1,4}: (?P<what>[^\n]{3,120}?)(?= ninja: |$|\n)",
+        "A kernel had to be compiled here, and nvcc refused: {what}",
+        hint="use a CUDA toolkit of PyTorch's version (nvcc --version against torch.version.cuda), or the engine's image; for "
+        "sampling alone VLLM_USE_FLASHINFER_SAMPLER=0 does without",
+        weight=80,
+        unless=r"nvcc fatal {1,4}: Unsupported gpu",
+        examples=("nvcc fatal   : Unknown option '-static-global-template-stub=false'",),
     ),
     Failure(
         "compiler-failed",
