@@ -4,7 +4,6 @@ Every exception is a suspect; the cause is the one whose rule says most about wh
 deepest process, then the first (conclude.py). Echoes ("See root cause above") prove that it failed, no more.
 """
 
-import re
 from enum import Enum
 
 from msgspec import structs
@@ -14,6 +13,7 @@ from collectors.reading.log.blocks import Block, Key
 from collectors.reading.log.conclude import Conclusion, conclude
 from collectors.reading.log.lines import Line
 from collectors.reading.log.memory import Memory
+from collectors.reading.log.outside import CLIENT, EXITED, PYDANTIC, SHELL, USAGE
 from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE
 from collectors.reading.log.rules.failures import (
     DETAIL,
@@ -32,22 +32,6 @@ from collectors.reading.log.suspects import Suspect, Suspects, filled, suspect_o
 
 __all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
 
-# Compose's own names, of a server by their sound (another service may end as it likes), and no end by a signal:
-# those have rows, or were asked for.
-_EXITED = re.compile(
-    r"^[\w.-]{0,80}(?:llm|sglang|inference)[\w.-]{0,80}[-_]\d{1,4} exited with code (?!1(?:30|37|39|43)\b)[1-9]\d{0,2}\b"
-)
-_USAGE = re.compile(
-    r"(?:^|[\s>|:])(?:vllm|sglang|[\w./-]{0,200}(?:launch_server|api_server|__main__)\.py)(?: [\w-]+)?: error: "
-)
-_PYDANTIC = re.compile(r"^\s*(?:Value error|Assertion failed), |\[type=\w+, input_value=")
-# A shell's word about what it ran, with or without the script's name before it.
-_SHELL = re.compile(
-    r"^(?:\S{1,200}: line \d+: +\d+ )?(?:Killed|Bus error|Illegal instruction|(?P<stop>Terminated))"
-    r"(?: {2,}\S.*| \(core dumped\).*)?$"
-)
-# What asks a server on this machine is no part of it: a benchmark or a waiting script whose words stand in the log.
-_CLIENT = re.compile(r"host='(?:localhost|127\.0\.0\.1|0\.0\.0\.0)'|^openai\.\w+Error")
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
 _BLOCKS = 32
 _WORDS_WITHIN = 160  # the engines' own words stand at a message's beginning; further on anybody's may
@@ -101,7 +85,7 @@ class CauseFinder:
     def see(self, line: Line) -> bool:
         """True: the line is a part of a failure's story, which `conclude` tells; nobody else need show it."""
         self._queue_full(line)
-        if line.level is None and (said := _SHELL.match(line.msg)):
+        if line.level is None and (said := SHELL.match(line.msg)):
             return self._terminated() if said["stop"] else self._killed(line)
         kind = self._traceback(line)
         ours = kind is not _Is.OTHER
@@ -165,7 +149,7 @@ class CauseFinder:
 
     def _raised(self, block: Block, line: Line) -> Block:
         """The exception line of a block has come: it becomes a suspect, and may be the server's end."""
-        if not block.source and block.process is None and _CLIENT.search(line.msg):
+        if not block.source and block.process is None and CLIENT.search(line.msg):
             return block
         if "_ARRAY_API not found" in line.msg:
             return block  # numpy's warning of a module built for its version 1, with the way that led there
@@ -209,7 +193,7 @@ class CauseFinder:
         if suspect is None or suspect.weight == 0 or block.exception is None or not line.msg.strip():
             return block
         if suspect.hollow:
-            if "validation error" in suspect.line and not _PYDANTIC.search(line.msg):
+            if "validation error" in suspect.line and not PYDANTIC.search(line.msg):
                 return block
             moved = filled(suspect, line, block)
             self._memory.suspects[block.fold] = moved
@@ -251,11 +235,11 @@ class CauseFinder:
     def _alone(self, line: Line) -> bool:
         """Lines outside any traceback that are exceptions, usage errors or known troubles."""
         msg = line.msg
-        if not self._memory.ready and line.level is None and _USAGE.search(msg, 0, _WORDS_WITHIN):
+        if not self._memory.ready and line.level is None and USAGE.search(msg, 0, _WORDS_WITHIN):
             self._memory.add(suspect_of(line, None), msg)
             self._memory.lost("usage", line)
             return True
-        if line.level is None and _EXITED.match(msg):
+        if line.level is None and EXITED.match(msg):
             self._memory.lost("container-ended", line, soft=True)
             return True
         if msg.startswith("Error in request: "):
@@ -266,7 +250,7 @@ class CauseFinder:
             return True
         if any(words in msg for words in WORDS) and KINDS.find(msg[:2000]) is not None:
             return bool(self._memory.add(suspect_of(line, None), msg))
-        pydantic = _PYDANTIC.match(msg) is not None
+        pydantic = PYDANTIC.match(msg) is not None
         if not pydantic and not blocks.is_exception(msg, in_block=False):
             return False
         if not blocks.engine_record(line) and (self._memory.ready or line.level is not None):
