@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Set
 
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.reading.report import phase
@@ -18,6 +19,7 @@ from launch import holders, output
 POLL_S = 0.1
 SAY_S = 10.0  # a loading vLLM hears no SIGTERM for a minute: such a wait is no hang
 ORPHANS_S = 3.0  # a server that ends in order takes its Engine along within 2 s (recordings 50-54)
+_ENGINE = ("VLLM::", "sglang::")  # what the processes with the model call themselves
 DYING_S = 8.0  # vLLM 0.16 and 0.32 take 4 s from the error to the end; SIGTERM meanwhile makes that 60
 KILLED_S = 10.0  # a SIGKILLed process that holds GPU memory takes seconds to be gone
 RECORDED_S = 10.0  # the recorder drains the log, then writes Exit
@@ -34,6 +36,7 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
     pids = set(tree.pids)
     if not pids:
         return f"{folder.id} ended before; {_left_behind(info, pids)}"
+    engines = {pid for pid, seen in tree.living().items() if seen.name.startswith(_ENGINE)}
     # Before the signal: the end that follows was asked for, and is no failure.
     with contextlib.suppress(SpecwatchError):  # a full disk is no reason to let a server run
         inbox.post(folder, "stop", label=by)
@@ -43,7 +46,7 @@ def stop(folder: RunFolder, *, timeout: float, kill: bool, by: str = "stop") -> 
             _signal(first.pid, first.start, signal.SIGTERM)
         end = f"SIGKILL after {timeout:.0f} s" if kill else f"it has {timeout:.0f} s"
         _say(f"asked {info.facts.name} ({folder.id}) to stop; {end}")
-    left = _wait_gone(tree, pids, timeout, first)
+    left = _wait_gone(tree, pids, timeout, first, engines)
     if left and kill:
         _say(f"after {timeout:.0f} s there are still {_names(left)}: killed")
         _signal_all(left, signal.SIGKILL)
@@ -119,14 +122,24 @@ def _signal_all(living: dict[int, Stat], number: signal.Signals) -> None:
 
 
 def _wait_gone(
-    tree: Tree, pids: set[int], seconds: float, first: Leader | None, *, kill_new: bool = False
+    tree: Tree,
+    pids: set[int],
+    seconds: float,
+    first: Leader | None,
+    engines: Set[int] = frozenset(),
+    *,
+    kill_new: bool = False,
 ) -> dict[int, Stat]:
     """What still lives when the time is over; `pids` gathers all that were ever seen.
 
     Engine and Workers end with their API server; those of one that was killed, or died first, are asked themselves.
+    vLLM 0.32 asked amid a request ends its Engine at once and then waits for the connection, which nobody answers any
+    more: asked again, it ends within a second.
     """
+    orphans_s = ORPHANS_S if first else 0.0
     now = time.monotonic()
-    deadline, say_at, alone_at = now + seconds, now + SAY_S, now + (ORPHANS_S if first else 0.0)
+    deadline, say_at, ask_at = now + seconds, now + SAY_S, now + orphans_s
+    asked = False
     while True:
         left = tree.living()
         if not left:
@@ -140,9 +153,11 @@ def _wait_gone(
             say_at += SAY_S
         if kill_new:
             _signal_all(left, signal.SIGKILL)
-        elif alone_at and time.monotonic() >= alone_at and (first is None or first.pid not in left):
+        elif first is not None and first.pid in left and (not engines or engines & left.keys()):
+            ask_at = time.monotonic() + orphans_s
+        elif not asked and time.monotonic() >= ask_at:
             _signal_all(left, signal.SIGTERM)
-            alone_at = 0.0
+            asked = True
         time.sleep(POLL_S)
 
 

@@ -15,6 +15,7 @@ from collectors.errors import SpecwatchError
 from collectors.reading.acceptance import of_window
 from collectors.reading.counters import slots_of
 from collectors.reading.events import RunFacts
+from collectors.reading.life import LifeState
 from collectors.reading.log.parts import Bar, Step
 from collectors.reading.log.state import LogState
 from collectors.reading.serving import Benchmark
@@ -288,6 +289,20 @@ def test_the_screen_says_when_nothing_more_comes() -> None:
     assert "q stops the server and prints the figures" in demo._standing([result(1.0)], keep=False)
     assert "the server goes on" in demo._standing([result(1.0)], keep=True)
     assert demo._standing([SpecwatchError("it broke")], keep=False) == "The demo ends here: it broke."
+
+
+def test_a_server_stopped_from_the_screen_is_not_measured_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its benchmark would wait for answers for as long as the server takes to die."""
+    over = threading.Event()
+    monkeypatch.setattr("tui.app.run_app", lambda *_, **__: 0)
+    monkeypatch.setattr(job.Job, "wait", lambda self, stages=None: over.wait(30))
+    monkeypatch.setattr(job.Job, "bench", lambda self, stages=None: result(1.0))
+    monkeypatch.setattr(job.Job, "state", State(life=LifeState(stop_asked_t=1.0)))
+    with pytest.raises(SpecwatchError, match="stopped before it was measured"):
+        demo._on_screen(job.Job({"state_dir": str(tmp_path)}, "demo"), Stages(), keep=False)
+    over.set()
 
 
 def test_a_vllm_for_gpus_on_a_box_without_one_is_passed_over(

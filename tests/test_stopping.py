@@ -1,15 +1,37 @@
 """stop on a server that takes its time: what is said meanwhile, and that it goes on when nobody listens."""
 
+import json
 import os
 import subprocess
+import sys
 
 import pytest
 
+from collectors.record.folder import RunFolder
 from launch import stopping
 from launch.selfexec import self_argv
 from tests.test_launch_run import Bench, bench, until
 
 __all__ = ["bench"]
+
+# vLLM 0.32 asked to stop amid a request: its Engine ends, then it waits for the client, who waits for an answer.
+WAITS_FOR_ITS_CLIENT = """
+import os, signal, time
+if (engine := os.fork()) == 0:
+    open("/proc/self/comm", "w").write("VLLM::EngineCore")
+    time.sleep(600)
+asked = []
+def stop(*_):
+    if asked:
+        os._exit(0)
+    asked.append(1)
+    os.kill(engine, signal.SIGKILL)
+    os.waitpid(engine, 0)
+signal.signal(signal.SIGTERM, stop)
+print("startup complete", flush=True)
+while True:
+    time.sleep(60)
+"""
 
 
 def test_a_long_stop_says_what_it_waits_for(
@@ -40,3 +62,14 @@ def test_a_stop_that_nobody_reads_goes_on_to_its_end(bench: Bench) -> None:
     finally:
         os.close(write)
     assert bench.tagged() == {}
+
+
+def test_a_server_whose_engine_has_gone_is_asked_again(bench: Bench) -> None:
+    done = bench.specwatch("launch", "--name", "w", "--", sys.executable, "-c", WAITS_FOR_ITS_CLIENT)
+    folder = RunFolder(bench.state / "runs" / done.stdout.strip())
+    until(lambda: b"startup complete" in folder.server_log.read_bytes())
+    done = bench.specwatch("stop", "--timeout", "20")
+    assert done.returncode == 0, done.stderr
+    assert bench.tagged() == {}
+    until(folder.exit_json.exists)
+    assert json.loads(folder.exit_json.read_text())["code"] == 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from collectors.errors import SpecwatchError
+from collectors.errors import ExitCode, SpecwatchError
 from launch import output
 from launch.bench.result import Result
 from launch.demo import closing, models, serve, setup, signals, watching
@@ -112,6 +112,12 @@ def _on_screen(job: Job, stages: Stages, *, keep: bool) -> Result:
         leave="leave it running" if keep else "leave the screen",
         standing=lambda: _standing(result, keep=keep),
     )
+    if (
+        worker.is_alive() and job.state.life.stop_asked_t is not None
+    ):  # its benchmark would hang on the dying server
+        raise SpecwatchError(
+            "the demo's server was stopped before it was measured", code=ExitCode.SERVER_FAILED
+        )
     if worker.is_alive():
         with stages.stage("start and benchmark go on", watching.look(job.folder)):
             worker.join()
