@@ -17,6 +17,7 @@ from launch.bench.marks import Marks
 from launch.bench.result import Result, loads_of
 from tests.fakes.fake_endpoint import Endpoint
 from tests.run_folders import make_run
+from tui import acts
 
 ROOT = Path(__file__).parent.parent
 Serve = Callable[..., Endpoint]
@@ -337,3 +338,13 @@ def test_one_benchmark_at_a_time_of_a_run(serve: Serve, tmp_path: Path) -> None:
             assert second.stdout == ""
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=30)
+
+
+def test_the_screens_benchmark_finds_its_run_in_any_state_folder(serve: Serve, tmp_path: Path) -> None:
+    endpoint = serve()
+    folder = make_run(tmp_path / "elsewhere" / "runs", "r", url=endpoint.url)
+    assert acts.bench(folder).startswith("The benchmark runs beside this screen")
+    deadline = time.monotonic() + 30
+    while not list(folder.path.glob("bench-*.json")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
