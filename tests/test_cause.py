@@ -624,3 +624,26 @@ def test_the_first_engines_words_are_quoted_when_it_is_gone() -> None:
         traceback(chat, f"{gone}original error: OutOfMemoryError('CUDA out of memory.').")
     )
     assert not read(traceback(chat, f"{gone}original error: ZMQError('Operation not supported').")).in_view
+
+
+@pytest.mark.parametrize("marks", ["> ", "    ", "- ", "12: ", "2025-07-10 08:59:40 "])
+def test_one_line_of_a_paste_counts_behind_its_marks_when_it_surely_is_an_end(marks: str) -> None:
+    assert cause(marks + OOM).endswith(OOM)
+    assert not read(marks + "ValueError: anything").failed
+
+
+def test_a_record_behind_an_unknown_prefix_is_its_files() -> None:
+    """What the API server's request handlers log is survived, what the engine's core logs is not."""
+    before = "2024-12-19 21:40:35 ERROR 56542 [{}:64] "
+    for place, failed in (("serving_chat.py", False), ("engine.py", True)):
+        assert read(traceback(before.format(place), "ValueError: x")).failed is failed
+
+
+def test_a_broken_line_of_a_full_queue_is_no_word_of_anybodys() -> None:
+    queue = "INFO 12-01 05:00:00 [shm_broadcast.py:466] No available shared memory broadcast block found"
+    log = "\n".join(
+        [queue, "in 60 seconds. This typically happens when some processes are hanging or doing"] * 4
+    )
+    told = read(log)
+    assert told.cause is not None
+    assert told.cause.rule == "worker-hangs"

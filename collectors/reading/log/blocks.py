@@ -26,6 +26,9 @@ _SILENT = ("Exception ignored in", "--- Logging error ---")
 _FRAME = re.compile(r'\s*File ["“][^"”]{1,400}["”], line \d+, in (?P<func>\S{1,100})')
 _FOREIGN = 160  # characters before a traceback's line that some wrapper may put in front of each
 _NUMBER = re.compile(r"\d+")
+_PLACE = re.compile(
+    r"(?:ERROR|CRITICAL) .{0,60}?(?P<file>\w{1,80}\.py):\d+\]"
+)  # in a head that is read no further
 _GROUP = re.compile(r"^\s*(?:\| |\+-)[-+| ]*")  # an ExceptionGroup draws its parts as a tree
 _CHAIN = re.compile(r"^(?:During handling of the above exception|The above exception was the direct cause)")
 _NAME = r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}"
@@ -113,7 +116,9 @@ def begins(line: Line, intro: str) -> Block | None:
     if at > 0 and line.wall and not block.source:  # SGLang: the first line only has a head, the rest is bare
         block = structs.replace(block, key=(None, None, ""))
     elif not line.head and 0 < max(at, frame) <= _FOREIGN:
-        block = structs.replace(block, prefix=_pattern(line.msg[: at if at > 0 else frame]))
+        before = line.msg[: at if at > 0 else frame]
+        place = _PLACE.search(before)
+        block = structs.replace(block, prefix=_pattern(before), source=place["file"] if place else "")
     return block if at >= 0 else _framed(block, line.msg[frame:])
 
 
@@ -189,6 +194,8 @@ def waits(block: Block) -> bool:
 
 def engine_record(line: Line) -> bool:
     """Whether a record is one that only a dying engine or worker prints."""
+    if not line.head and (place := _PLACE.search(line.msg, 0, _FOREIGN)):
+        return place["file"] in ENGINE_FILES
     return line.level in ("ERROR", "CRITICAL") and _file(line) in ENGINE_FILES
 
 

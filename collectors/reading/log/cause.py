@@ -13,13 +13,14 @@ from collectors.reading.log.blocks import Block, Key
 from collectors.reading.log.conclude import Conclusion, conclude
 from collectors.reading.log.lines import Line
 from collectors.reading.log.memory import Memory
-from collectors.reading.log.outside import CLIENT, EXITED, PYDANTIC, SHELL, USAGE
+from collectors.reading.log.outside import CLIENT, EXITED, MARKS, PYDANTIC, SHELL, USAGE
 from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE
 from collectors.reading.log.rules.failures import (
     DETAIL,
     ENGINE_FILES,
     FATAL,
     HANG,
+    HANG_WHOLE,
     KINDS,
     NEEDLES,
     RAY_ENDS,
@@ -250,14 +251,24 @@ class CauseFinder:
             return True
         if any(words in msg for words in WORDS) and KINDS.find(msg[:2000]) is not None:
             return bool(self._memory.add(suspect_of(line, None), msg))
-        pydantic = PYDANTIC.match(msg) is not None
-        if not pydantic and not blocks.is_exception(msg, in_block=False):
+        line = self._unmarked(line)
+        pydantic = PYDANTIC.match(line.msg) is not None
+        if not pydantic and not blocks.is_exception(line.msg, in_block=False):
             return False
         if not blocks.engine_record(line) and (self._memory.ready or line.level is not None):
             return False
         block = self._raised(blocks.opened(line, exception=line), line)
         self._keep(block)
         return bool(block.fold)
+
+    def _unmarked(self, line: Line) -> Line:
+        """`line` without a quote's marks or a paste's stamp, when what remains surely is an end by itself."""
+        marks = MARKS.match(line.msg) if not (line.head or line.process) else None
+        if marks is None:
+            return line
+        bare = structs.replace(line, msg=line.msg[marks.end() :])
+        found = KINDS.find(bare.msg[:2000]) if blocks.is_exception(bare.msg, in_block=False) else None
+        return bare if found is not None and found.weight >= _SURE else line
 
     def _terminated(self) -> bool:
         self._memory.stops()
@@ -276,7 +287,7 @@ class CauseFinder:
     def _queue_full(self, line: Line) -> None:
         """Messages of a full broadcast queue, a minute apart with nothing between them: a worker hangs."""
         if HANG not in line.text:
-            if line.text.strip():
+            if line.text.strip() and line.text.strip() not in HANG_WHOLE:
                 self._hang = None
         elif self._hang is not None:
             self._hang = (self._hang[0], self._hang[1] + 1)

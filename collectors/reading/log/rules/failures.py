@@ -69,6 +69,10 @@ CLIENT = re.compile(
 
 # Printed by the engine core each minute while a worker does not read its queue.
 HANG = "No available shared memory broadcast block found"
+HANG_WHOLE = (  # a paste breaks it anywhere
+    f"{HANG} in 60 seconds. This typically happens when some processes are hanging or doing some time-consuming work "
+    "(e.g. compilation, weight/kv cache quantization)."
+)
 
 
 class Fatal(Struct, frozen=True):
@@ -215,10 +219,11 @@ ENGINE_FILES = (
     "ray_utils.py",
     "ray_distributed_executor.py",
     "ray_executor.py",
+    "async_llm_engine.py",
 )
 
 # Their exceptions may be why, though other words must say that it is the end.
-SUSPECT_FILES = (*ENGINE_FILES, "registry.py", "async_llm.py", "async_llm_engine.py", "launcher.py")
+SUSPECT_FILES = (*ENGINE_FILES, "registry.py", "async_llm.py", "launcher.py")
 
 # What a traceback's frames say about when it happened, innermost stretch last.
 WHERE = (
