@@ -268,7 +268,8 @@ class CauseFinder:
             return line
         bare = structs.replace(line, msg=line.msg[marks.end() :])
         found = KINDS.find(bare.msg[:2000]) if blocks.is_exception(bare.msg, in_block=False) else None
-        return bare if found is not None and found.weight >= _SURE else line
+        sure = found is not None and (found.weight >= _SURE or found.weight in SYMPTOMS)
+        return bare if sure else line
 
     def _terminated(self) -> bool:
         self._memory.stops()

@@ -18,6 +18,8 @@ SHELL = re.compile(
     r"(?: {2,}\S.*| \(core dumped\).*)?$"
 )
 # What asks a server on this machine is no part of it: a benchmark or a waiting script whose words stand in the log.
-CLIENT = re.compile(r"host(?:='| )(?:localhost|127\.0\.0\.1|0\.0\.0\.0)[':]|^openai\.\w+Error")
+CLIENT = re.compile(
+    r"(?:host='|host |call failed \(')(?:localhost|127\.0\.0\.1|0\.0\.0\.0)[':]|^openai\.\w+Error"
+)
 # What a quote or a paste puts before a single line: marks, a number, a stamp.
 MARKS = re.compile(r"(?:[>*•|-] {0,8}|\s{1,12}|\d{1,6}[:.)] {1,4}|\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}Z? ){1,4}")
