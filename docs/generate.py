@@ -82,9 +82,9 @@ OBJECTS = {
         ("launch/compare/comparison.py", "Comparison"),
         ("launch/compare/comparison.py", "Row"),
         ("launch/compare/comparison.py", "Cell"),
-        ("collectors/reading/verdict.py", "Measured"),
-        ("collectors/reading/verdict.py", "Gain"),
-        ("launch/compare/comparison.py", "Contrast"),
+        ("collectors/reading/gain.py", "Measured"),
+        ("collectors/reading/gain.py", "Gain"),
+        ("launch/compare/contrast.py", "Contrast"),
         ("launch/compare/contrast.py", "Difference"),
     ),
     "`doctor --json`": (

@@ -61,6 +61,12 @@ def test_the_bad_drafter_is_slower_and_sick_at_position_0() -> None:
             change(BASE, tok_s_ci=(190.0, 205.0)),
             "no-difference",
         ),
+        (change(GOOD, tok_s=201.0), BASE, "no-difference"),  # 1.6 % without an interval
+        (change(GOOD, limited=True), BASE, "generator-limit"),
+        (GOOD, change(BASE, limited=True), "generator-limit"),
+        (change(BAD, limited=True), BASE, "sick-at-0"),
+        (Measured(concurrency=1, tok_s=300.0, stated_length=2.5), BASE, "pays"),  # SGLang counts no drafts
+        (Measured(concurrency=1, tok_s=150.0, stated_length=1.1), BASE, "accepted-but-slower"),
         (GOOD, None, "by-acceptance"),
         (change(GOOD, per_position=(0.30, 0.15, 0.08)), None, "by-acceptance"),
     ],
@@ -72,7 +78,7 @@ def test_rules(measured: Measured, baseline: Measured | None, expected: str) -> 
 def test_every_rule_is_tried_above_or_here() -> None:
     assert {name for name, _ in RULES} == {
         "no-drafts", "too-little", "sick-at-0", "collapse", "accepted-but-slower", "shorter-k", "pays", "no-difference",
-        "by-acceptance",
+        "generator-limit", "by-acceptance",
     }  # fmt: skip
 
 
@@ -92,6 +98,13 @@ def test_the_best_k_of_a_published_sweep() -> None:
 def test_step_times_of_unlike_load_are_not_compared() -> None:
     assert gain(change(GOOD, mean_running=1.0), change(BASE, mean_running=7.5)).step_ratio is None
     assert gain(change(GOOD, concurrency=8), BASE).step_ratio is None
+    assert gain(change(GOOD, mixed=True), BASE).step_ratio is None
+    assert gain(GOOD, change(BASE, mixed=True)).step_ratio is None
+
+
+def test_what_the_generator_limited_is_neither_faster_nor_slower() -> None:
+    said = verdict(change(BAD, limited=True), BASE)
+    assert "Slower" not in said.sentence
 
 
 def test_the_interval_of_a_speed_up() -> None:

@@ -22,6 +22,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     active_s: float  # of scrape intervals in which the server worked
     resolution_s: float | None  # mean length of these: how exactly the active time is known
     requests_finished: int | None
+    requests_failed: int | None = None  # of these, ended by an abort or an error
     prompt_tokens: int | None
     generated: int | None
     tok_s: (
@@ -97,6 +98,7 @@ def _of_part(window: Totals, slots: tuple[Slot | None, ...], whole: bool) -> Fig
         active_s=round(window.active, 3),
         resolution_s=round(window.active / window.intervals, 3) if window.intervals else None,
         requests_finished=_whole(sums.get("finished")),
+        requests_failed=_failed(keyed(slots, window.values, "finished")),
         prompt_tokens=_whole(sums.get("prompt")),
         generated=_whole(generated),
         tok_s=_speed(window, generated, whole),
@@ -146,6 +148,12 @@ def _conditional(at: list[float], drafts: float | None) -> tuple[float | None, .
 
 def _per(amount: float | None, by: float | None) -> float | None:
     return amount / by if amount is not None and by else None
+
+
+def _failed(ended: dict[str, float]) -> int | None:
+    """Of vLLM's `finished_reason`; None where the server does not tell them apart."""
+    known = [ended[reason] for reason in ("abort", "error") if reason in ended]
+    return round(sum(known)) if known else None
 
 
 def _whole(value: float | None) -> int | None:

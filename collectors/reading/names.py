@@ -40,15 +40,14 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("stated_rate", GAUGE, ("sglang:spec_accept_rate", "vllm:spec_decode_draft_acceptance_rate"), MEAN),
     Wanted("steps", HISTOGRAM, ("vllm:iteration_tokens_total",)),
     Wanted("ttft", BINS, ("vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds")),
-    # One observation for each engine output of a request, not for each token: with drafts, the step time.
+    # One observation for each engine output of a request, not for each token: with drafts, the step time. SGLang's
+    # divides it by the output's tokens (`observe_inter_token_latency`), which is no step time and is not read.
     Wanted(
         "itl",
         BINS,
         (
             "vllm:inter_token_latency_seconds",
             "vllm:time_per_output_token_seconds",
-            "sglang:inter_token_latency_seconds",
-            "sglang:time_per_output_token_seconds",
         ),
     ),
 )

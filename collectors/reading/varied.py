@@ -1,7 +1,8 @@
 """What temperature and context do to acceptance: said only where one benchmark varied just that.
 
 Two shares at position 0 are compared, each of as many drafts (positions after it are not independent of it): the 95 %
-interval of their difference must not hold 0, and the drop must be one that matters.
+interval of their difference must not hold 0, and the drop must be one that matters. That there is none is said only
+where the interval holds no drop that matters either.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,14 +45,15 @@ FACTORS = (
 
 
 def varied(levels: Sequence[Measured]) -> Iterator[Verdict]:
-    """For each factor that was varied alone: the greatest drop that is sure and matters, else that there is none."""
+    """For each factor that was varied alone: the surest drop that matters, else whether the sample shows that there
+    is none."""
     for factor in FACTORS:
         pairs = list(_pairs(levels, factor))
         worse = [pair for pair in pairs if _drop(*pair) >= MATTERS and _drop(*pair) > _half(*pair)]
         if worse:
             yield _worse(factor, *max(worse, key=lambda pair: _drop(*pair) - _half(*pair)))
-        elif pairs:
-            yield _holds(factor, *max(pairs, key=lambda pair: pair[0].per_position[0]))
+        elif pairs:  # the pair in which the greatest drop could hide
+            yield _not_worse(factor, *max(pairs, key=lambda pair: _drop(*pair) + _half(*pair)))
 
 
 def _pairs(levels: Sequence[Measured], factor: _Factor) -> Iterator[tuple[Measured, Measured]]:
@@ -82,12 +84,14 @@ def _worse(factor: _Factor, low: Measured, high: Measured) -> Verdict:
     return Verdict(f"worse-with-{factor.name}", "bad", sentence, (_evidence(low, high),), factor.then)
 
 
-def _holds(factor: _Factor, low: Measured, high: Measured) -> Verdict:
+def _not_worse(factor: _Factor, low: Measured, high: Measured) -> Verdict:
     ends, shares = _shown(factor, low, high)
-    sentence = (
-        f"No drop with {factor.name} that matters: position 0 is accepted {shares[0]} of the time at {ends[0]}, "
-        f"{shares[1]} at {ends[1]}."
-    )
+    at = f"position 0 is accepted {shares[0]} of the time at {ends[0]}, {shares[1]} at {ends[1]}"
+    if _drop(low, high) + _half(low, high) > MATTERS:
+        sentence = f"Too little data to tell whether {factor.name} makes it worse: {at}."
+        then = "more requests at each level: --requests"
+        return Verdict(f"unsure-with-{factor.name}", "unsure", sentence, (_evidence(low, high),), then)
+    sentence = f"No drop with {factor.name} that matters: {at}."
     return Verdict(f"holds-with-{factor.name}", "good", sentence, (_evidence(low, high),))
 
 

@@ -1,9 +1,6 @@
 """One sentence on what speculation bought, with its evidence: a table of rules over measured windows.
 
-Theory (Leviathan et al. 2022, arXiv 2211.17192, with measured step times): speed-up S = τ·T_0/T_s; break-even length
-τ* = T_s/T_0, so an acceptance rate of (T_s/T_0 - 1)/K. One run at K gives the acceptance of every shorter K' too, and
-T_s is nearly linear in K (vllm#20780: 8.35 + 1.02·K ms), so shorter K' can be ranked from it. It says "consistent
-with", never a cause that the data cannot show.
+It says "consistent with", never a cause that the data cannot show, and what experiment would tell.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,53 +8,14 @@ from math import sqrt
 
 from msgspec import Struct
 
+from collectors.reading.gain import Gain, Measured, gain
+
+__all__ = ["RULES", "Gain", "Measured", "Verdict", "gain", "verdict"]
+
 ENOUGH_DRAFTS = 200  # ±7 points on position 0
 SURE_DRAFTS = 2000  # ±1 point (σ ≈ sqrt(a(1-a)/D))
+SURE_WITHOUT_INTERVAL = 0.03  # a speed-up whose interval nobody knows is none within so much of 1
 WORTH_A_CHANGE = 1.03  # a shorter K is advised from 3 % up
-ALIKE = 0.10  # running requests of two windows may differ by so much for T_s/T_0
-
-
-class Measured(Struct, frozen=True, kw_only=True):
-    """One window of one server: a benchmark level, or live since the mark. None: not known."""
-
-    name: str = ""
-    concurrency: int | None = None
-    temperature: float | None = None
-    context: int | None = None  # tokens before each prompt
-    tok_s: float | None = None
-    tok_s_ci: tuple[float, float] | None = None  # 95 %
-    drafts: int | None = None
-    draft_tokens: int | None = None
-    accepted: int | None = None
-    per_position: tuple[float, ...] = ()
-    step_s: float | None = None
-    mean_running: float | None = None
-
-    @property
-    def k(self) -> int:
-        """Drafted tokens a step; 0: not known."""
-        if self.per_position or not self.drafts or not self.draft_tokens:
-            return len(self.per_position)
-        return round(self.draft_tokens / self.drafts)
-
-    @property
-    def rate(self) -> float | None:
-        return self.accepted / self.draft_tokens if self.accepted is not None and self.draft_tokens else None
-
-    @property
-    def length(self) -> float | None:
-        return 1 + self.accepted / self.drafts if self.accepted is not None and self.drafts else None
-
-
-class Gain(Struct, frozen=True):
-    """A speculative window against a plain one at the same concurrency."""
-
-    speedup: float | None
-    speedup_ci: tuple[float, float] | None
-    step_ratio: float | None  # T_s/T_0, the break-even length; None where the windows are not alike
-    break_even_rate: float | None  # acceptance rate at which it neither gains nor loses
-    best_k: int | None  # of 1 … K, by the linear fit of T_s; None without T_0
-    best_k_gain: float | None  # speed at best_k over that at K
 
 
 class Verdict(Struct, frozen=True):
@@ -68,47 +26,6 @@ class Verdict(Struct, frozen=True):
     sentence: str
     evidence: tuple[str, ...] = ()
     next: str | None = None
-
-
-def gain(measured: Measured, baseline: Measured) -> Gain:
-    speedup = _ratio(measured.tok_s, baseline.tok_s)
-    ratio = _ratio(measured.step_s, baseline.step_s) if _alike(measured, baseline) else None
-    even = max(0.0, (ratio - 1) / measured.k) if ratio is not None and measured.k else None
-    best, best_gain = _best_k(measured, ratio)
-    return Gain(speedup, _ratio_ci(measured, baseline), ratio, even, best, best_gain)
-
-
-def _ratio(a: float | None, b: float | None) -> float | None:
-    return a / b if a is not None and b else None
-
-
-def _ratio_ci(a: Measured, b: Measured) -> tuple[float, float] | None:
-    """95 % interval of a ratio of two independent means (delta method on the halves of their own intervals)."""
-    ratio = _ratio(a.tok_s, b.tok_s)
-    if ratio is None or a.tok_s_ci is None or b.tok_s_ci is None or not a.tok_s or not b.tok_s:
-        return None
-    halves = [
-        (high - low) / 2 / middle for (low, high), middle in ((a.tok_s_ci, a.tok_s), (b.tok_s_ci, b.tok_s))
-    ]
-    half = ratio * sqrt(sum(h * h for h in halves))
-    return ratio - half, ratio + half
-
-
-def _alike(a: Measured, b: Measured) -> bool:
-    """T_0 comes only from windows of equal running counts."""
-    if a.mean_running is None or b.mean_running is None:
-        return a.concurrency is not None and a.concurrency == b.concurrency
-    return abs(a.mean_running - b.mean_running) <= ALIKE * max(a.mean_running, b.mean_running)
-
-
-def _best_k(measured: Measured, ratio: float | None) -> tuple[int | None, float | None]:
-    """The K' <= K with the most tokens a second, T_s(K') on the line through T_0 and T_s(K)."""
-    if ratio is None or not measured.per_position:
-        return None, None
-    step = (ratio - 1) / measured.k
-    speed = {k: (1 + sum(measured.per_position[:k])) / (1 + step * k) for k in range(1, measured.k + 1)}
-    best = max(speed, key=lambda k: (round(speed[k], 6), -k))
-    return best, speed[best] / speed[measured.k]
 
 
 class _Case(Struct, frozen=True):
@@ -125,11 +42,16 @@ class _Case(Struct, frozen=True):
         return f"{self.gain.speedup:.2f}×{spread}{at}"
 
     @property
+    def limited(self) -> bool:
+        return self.base is not None and (self.it.limited or self.base.limited)
+
+    @property
     def surely(self) -> str | None:
-        """ "faster", "slower", or None where the interval holds 1."""
-        if self.gain is None or self.gain.speedup is None:
+        """ "faster", "slower", or None where the interval holds 1 or the speed is not the server's."""
+        if self.gain is None or self.gain.speedup is None or self.limited:
             return None
-        low, high = self.gain.speedup_ci or (self.gain.speedup, self.gain.speedup)
+        about = (self.gain.speedup - SURE_WITHOUT_INTERVAL, self.gain.speedup + SURE_WITHOUT_INTERVAL)
+        low, high = self.gain.speedup_ci or about
         return "faster" if low > 1 else "slower" if high < 1 else None
 
 
@@ -141,6 +63,8 @@ def _evidence(case: _Case) -> Iterator[str]:
             f"acceptance {it.rate:.1%} of {it.draft_tokens:,} drafted, mean length {it.length:.2f}{most} "
             "(bonus token included)"
         )
+    elif it.length is not None:
+        yield f"mean length {it.length:.2f} by the server's own word"
     if it.per_position:
         yield "accepted at position 0, 1, …: " + " ".join(f"{a:.1%}" for a in it.per_position)
     if case.gain is not None and case.gain.step_ratio is not None:
@@ -156,15 +80,25 @@ def _evidence(case: _Case) -> Iterator[str]:
         yield f"{it.drafts:,} drafts: position 0 is known to about ±{1.96 * sqrt(a * (1 - a) / max(1, it.drafts)):.1%}"
 
 
+def _limited(case: _Case) -> tuple[str, str, str | None] | None:
+    if not case.limited:
+        return None
+    return (
+        "unknown",
+        f"The load generator was the limit at {case.it.name}, not the server: no speed-up can be told from it.",
+        "the same load from another machine, or a lower concurrency",
+    )
+
+
 def _no_drafts(case: _Case) -> tuple[str, str, str | None] | None:
-    if case.it.drafts is not None and case.it.drafts > 0:
+    if case.it.speculates:
         return None
     return "unknown", "No draft was verified in this window.", "send requests, or run `specwatch bench`"
 
 
 def _too_little(case: _Case) -> tuple[str, str, str | None] | None:
-    drafts = case.it.drafts or 0
-    if drafts >= ENOUGH_DRAFTS:
+    drafts = case.it.drafts
+    if drafts is None or drafts >= ENOUGH_DRAFTS:  # None: the server counts none; its speed can be judged
         return None
     return (
         "unknown",
@@ -275,6 +209,7 @@ RULES: tuple[tuple[str, Callable[[_Case], tuple[str, str, str | None] | None]], 
     ("too-little", _too_little),
     ("sick-at-0", _sick),
     ("collapse", _collapse),
+    ("generator-limit", _limited),
     ("accepted-but-slower", _slower),
     ("shorter-k", _shorter),
     ("pays", _pays),

@@ -95,6 +95,7 @@ class OwnResult(Struct, frozen=True, kw_only=True):
     mean_length: float | None = None
     mean_ttft_s: float | None = None
     mean_step_s: float | None = None
+    median_step_s: float | None = None
     mean_tpot_s: float | None = None
     model: str | None = None
     input_tokens: int | None = None
@@ -103,6 +104,10 @@ class OwnResult(Struct, frozen=True, kw_only=True):
     draft_tokens: int | None = None
     accepted: int | None = None
     per_position: tuple[float, ...] | None = None  # fractions
+    request_rate: str | None = None  # "inf": as fast as the concurrency lets them
+    tok_s_ci95: tuple[float, float] | None = (
+        None  # bootstrap over requests, where the file holds each of them
+    )
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collectors.errors import SpecwatchError
 from collectors.record import runs
 from collectors.record.folder import RunFolder, RunInfo
 from launch.compare.comparison import Comparison, compare
-from launch.compare.sides import Side, load
+from launch.compare.sides import Side, drafter_asked, load
 
 MOST = 5  # candidates that are looked into: one without a checkpoint is read from its beginning
 
@@ -14,11 +14,11 @@ MOST = 5  # candidates that are looked into: one without a checkpoint is read fr
 def against_baseline(folder: RunFolder) -> Comparison | None:
     """What `compare` says of the run's newest benchmarks. None: none has ended, or nothing is like them."""
     ours = _side(folder)
-    if ours is None or not any(level.drafts for level in ours.levels):
+    if ours is None or not ours.speculates:
         return None
     for other in _candidates(folder, folder.info()):
         base = _side(other)
-        if base is None or any(level.drafts for level in base.levels):
+        if base is None or base.speculates:
             continue
         try:
             return compare((base, ours))
@@ -33,7 +33,7 @@ def _candidates(folder: RunFolder, info: RunInfo) -> Iterator[RunFolder]:
         for other, theirs in runs.scan(folder.path.parent.parent).runs
         if other.id != folder.id
         and theirs.facts.model_path == info.facts.model_path
-        and not any("speculative" in word for word in theirs.facts.argv)
+        and not drafter_asked(theirs.facts.argv)
     )
     for _, other in zip(range(MOST), alike, strict=False):
         yield other

@@ -1,15 +1,17 @@
 """Sides -> the comparison: a row a concurrency, speed-ups with intervals, differences, warnings, verdicts."""
 
-import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from collectors.errors import SpecwatchError
+from collectors.reading.gain import Gain, Measured, gain
 from collectors.reading.varied import varied
-from collectors.reading.verdict import Gain, Measured, Verdict, gain, verdict
-from launch.compare.contrast import Difference, differences
+from collectors.reading.verdict import Verdict, verdict
+from launch.compare.contrast import Contrast, differences
 from launch.compare.sides import Side
+from launch.compare.unlike import refuse_unlike, warnings
 
 
 class Cell(Struct, frozen=True):
@@ -31,12 +33,6 @@ class Row(Struct, frozen=True):
     context: int | None = None
 
 
-class Contrast(Struct, frozen=True):
-    side: str
-    differences: tuple[Difference, ...] | None
-    controlled: bool | None  # exactly one thing differs; None: a launch is unknown
-
-
 class Comparison(Struct, frozen=True):
     """`specwatch compare --json`, version 1."""
 
@@ -51,15 +47,16 @@ class Comparison(Struct, frozen=True):
 
 def compare(sides: Sequence[Side]) -> Comparison:
     """The baseline is the first side that drafts nothing, else the first. Raises SpecwatchError for unlike sides."""
-    base = next((s for s in sides if not any(m.drafts for m in s.levels)), sides[0])
+    sides = _named_apart(sides)
+    base = next((s for s in sides if not s.speculates), sides[0])
     others = [s for s in sides if s is not base]
     for other in others:
-        _refuse_unlike(base, other)
-    plain = not any(m.drafts for m in base.levels)
+        refuse_unlike(base, other)
+    plain = not base.speculates
     rows = tuple(_rows(base, others, plain))
     if not rows:
         raise SpecwatchError(
-            "the sides have no load in common: " + "; ".join(f"{s.name} {_levels(s)}" for s in sides),
+            "the sides have no load in common: " + "; ".join(f"{s.name} {_levels(s.levels)}" for s in sides),
             "bench both with the same --concurrency, --temperature and --context",
         )
     contrasts = tuple(_contrast(base, other) for other in others)
@@ -69,32 +66,24 @@ def compare(sides: Sequence[Side]) -> Comparison:
         tuple(s.name for s in others),
         rows,
         contrasts,
-        tuple(_warnings(base, others, contrasts, plain)),
+        (*_left_out(base, others), *warnings(base, others, contrasts, plain)),
         {side.name: said for side in others if (said := tuple(varied(side.levels)))},
     )
 
 
-def _refuse_unlike(a: Side, b: Side) -> None:
-    if a.model and b.model and _model(a.model) != _model(b.model):
-        raise SpecwatchError(
-            f"{a.name} served {a.model}, {b.name} served {b.model}: another target is no baseline",
-            "compare runs of one target",
-        )
-    for what in ("prompts", "input tokens", "api"):
-        ours, theirs = a.workload.get(what), b.workload.get(what)
-        if ours is not None and theirs is not None and ours != theirs:
-            raise SpecwatchError(
-                f"{a.name} and {b.name} were asked different things ({what}: {ours} and {theirs})",
-                "bench both with the same prompts",
-            )
+def _named_apart(sides: Sequence[Side]) -> list[Side]:
+    """Two benchmarks of one run, or two runs of one name, are told apart."""
+    names = Counter(side.name for side in sides)
+    longer = [f"{s.name}:{s.benchmark}" if names[s.name] > 1 and s.benchmark else s.name for s in sides]
+    found: list[Side] = []
+    for side, name in zip(sides, longer, strict=True):
+        before = longer[: len(found)].count(name)
+        found.append(structs.replace(side, name=f"{name} ({before + 1})" if before else name))
+    return found
 
 
-def _model(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.rstrip("/").split("/")[-1].lower())
-
-
-def _levels(side: Side) -> str:
-    return ", ".join(m.name or "?" for m in side.levels)
+def _levels(levels: Sequence[Measured]) -> str:
+    return ", ".join(m.name or "?" for m in levels)
 
 
 def _rows(base: Side, others: Sequence[Side], plain: bool) -> Iterator[Row]:
@@ -103,14 +92,33 @@ def _rows(base: Side, others: Sequence[Side], plain: bool) -> Iterator[Row]:
             _cell(other.name, it, measured, plain)
             for other in others
             for it in other.levels
-            if _same_load(it, measured)
+            if _pair(it, other, measured, base)
         )
         if cells:
             yield Row(measured.concurrency, measured, cells, measured.temperature, measured.context)
 
 
+def _left_out(base: Side, others: Sequence[Side]) -> Iterator[str]:
+    """A load that has no counterpart stands in no row."""
+    for other in others:
+        theirs = [it for it in other.levels if not any(_pair(it, other, m, base) for m in base.levels)]
+        ours = [m for m in base.levels if not any(_pair(it, other, m, base) for it in other.levels)]
+        for side, alone, than in ((other, theirs, base), (base, ours, other)):
+            if alone:
+                yield f"{side.name}: {_levels(alone)} left out: {than.name} has no load that is known to be like it"
+
+
+def _pair(it: Measured, other: Side, measured: Measured, base: Side) -> bool:
+    """A saved result does not tell its temperature: where it could be like several loads, it is like none."""
+    alike = (
+        [m for m in base.levels if _same_load(it, m)],
+        [m for m in other.levels if _same_load(m, measured)],
+    )
+    return _same_load(it, measured) and all(len(found) == 1 for found in alike)
+
+
 def _same_load(a: Measured, b: Measured) -> bool:
-    """A saved result does not tell all: what one side does not know is no difference."""
+    """What one side does not know is no difference."""
     if a.concurrency is None and b.concurrency is None and a.name != b.name:
         return False
     pairs = ((a.temperature, b.temperature), (a.context, b.context))
@@ -118,33 +126,10 @@ def _same_load(a: Measured, b: Measured) -> bool:
 
 
 def _cell(name: str, it: Measured, base: Measured, plain: bool) -> Cell:
-    said = verdict(it, base) if plain and it.drafts else None
+    said = verdict(it, base) if plain and it.speculates else None
     return Cell(name, it, it.rate, it.length, gain(it, base), said)
 
 
 def _contrast(base: Side, other: Side) -> Contrast:
     found = differences(base.launch, other.launch)
     return Contrast(other.name, found, None if found is None else len(found) == 1)
-
-
-def _warnings(
-    base: Side, others: Sequence[Side], contrasts: Sequence[Contrast], plain: bool
-) -> Iterator[str]:
-    if not plain:
-        yield "every side speculates: speed-ups are over the first, and T_s/T_0 is not a plain step's"
-    for contrast in contrasts:
-        if contrast.differences is None:
-            yield f"{contrast.side}: a launch is not known here; whether only the drafter differs cannot be said"
-        elif len(contrast.differences) > 1:
-            names = ", ".join(d.what for d in contrast.differences)
-            count = f"{len(contrast.differences)} things ({names})"
-            yield f"{contrast.side} differs from {base.name} in {count}: this is no controlled experiment"
-        elif not contrast.differences:
-            yield f"{contrast.side} and {base.name} were launched alike: this shows the spread between runs"
-    for other in others:
-        for what in ("max tokens", "temperature", "output tokens", "requests"):
-            ours, theirs = base.workload.get(what), other.workload.get(what)
-            if ours is not None and theirs is not None and ours != theirs:
-                yield f"{other.name} is unlike {base.name} in {what}: {theirs} against {ours}"
-    for side in (base, *others):
-        yield from (f"{side.name}: {note}" for note in side.notes)

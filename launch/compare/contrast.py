@@ -25,6 +25,12 @@ class Difference(Struct, frozen=True):
     b: str | None
 
 
+class Contrast(Struct, frozen=True):
+    side: str
+    differences: tuple[Difference, ...] | None
+    controlled: bool | None  # exactly one thing differs; None: a launch is unknown
+
+
 def differences(a: RunInfo | None, b: RunInfo | None) -> tuple[Difference, ...] | None:
     """None: at least one launch is not known, so nothing can be said."""
     if a is None or b is None:
@@ -34,7 +40,7 @@ def differences(a: RunInfo | None, b: RunInfo | None) -> tuple[Difference, ...] 
 
 def _pairs(a: RunInfo, b: RunInfo) -> Iterator[Difference]:
     groups: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-        ("", _flags(a.facts.argv), _flags(b.facts.argv)),
+        ("", flags(a.facts.argv), flags(b.facts.argv)),
         ("env ", a.env, b.env),
         ("version of ", a.versions, b.versions),
     ]
@@ -53,7 +59,7 @@ def _pairs(a: RunInfo, b: RunInfo) -> Iterator[Difference]:
             yield Difference(what, one or None, other or None)
 
 
-def _flags(argv: Sequence[str]) -> dict[str, Any]:
+def flags(argv: Sequence[str]) -> dict[str, Any]:
     """argv as {flag: value}; words without a flag are numbered: the command and the model."""
     found: dict[str, Any] = {}
     words = 0

@@ -1,21 +1,21 @@
 """What stands on one side of a comparison: a run, one benchmark of a run, or a saved result file."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from collectors.errors import SpecwatchError
-from collectors.reading.acceptance import Figures, of_window
+from collectors.reading.acceptance import of_window
+from collectors.reading.gain import Measured
 from collectors.reading.serving import Benchmark, ServingState
-from collectors.reading.verdict import Measured
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.record.follow import Follower
 from collectors.record.runs import find, scan
 from launch.bench import ownresult
-from launch.bench.measured import measured, with_counters
+from launch.bench.measured import measured, of_own, with_counters
 from launch.bench.result import OwnResult, Result
 
 
@@ -30,6 +30,16 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     levels: tuple[Measured, ...] = ()
     launch: RunInfo | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def speculates(self) -> bool:
+        """By what was counted; where nothing could be, by how it was launched."""
+        argv = self.launch.facts.argv if self.launch is not None else ()
+        return any(level.speculates for level in self.levels) or drafter_asked(argv)
+
+
+def drafter_asked(argv: Sequence[str]) -> bool:
+    return any("speculative" in word or word == "-sc" for word in argv)
 
 
 def load(state_dir: Path, spec: str) -> Side:
@@ -93,14 +103,19 @@ def _of_file(path: Path) -> Side:
         name=_name(path),
         source="file",
         model=own.model,
-        workload={
-            "input tokens": own.input_tokens,
-            "output tokens": own.output_tokens,
-            "requests": own.completed,
-        },
+        workload=_asked(own),
         levels=(of_own(own),),
-        notes=("a saved result holds no interval and no launch",),
+        notes=(f"a saved result holds no {'' if own.tok_s_ci95 else 'interval and no '}launch",),
     )
+
+
+def _asked(own: OwnResult) -> dict[str, Any]:
+    return {
+        "input tokens": own.input_tokens,
+        "output tokens": own.output_tokens,
+        "requests": own.completed,
+        "request rate": own.request_rate,
+    }
 
 
 def _name(path: Path) -> str:
@@ -121,15 +136,6 @@ def _of_result(result: Result, name: str) -> Side:
     levels = measured(result)
     if not levels and result.own is not None and result.own.tok_s is not None:
         levels = (of_own(result.own, result.counters),)
-    limited = [
-        str(level.concurrency) for level in result.levels if level.generator and level.generator.limited
-    ]
-    notes = result.notes
-    if limited:
-        notes = (
-            *notes,
-            f"at concurrency {', '.join(limited)} the load generator was the limit, not the server",
-        )
     return Side(
         name=name,
         source="run",
@@ -140,30 +146,12 @@ def _of_result(result: Result, name: str) -> Side:
             "max tokens": result.max_tokens,
             "api": result.api,
             "temperature": result.temperature,
-            "command": " ".join(result.command) if result.command else None,
+            "command": result.command,
+            **(_asked(result.own) if result.own else {}),
         },
         levels=levels,
-        notes=notes,
+        notes=result.notes,
     )
-
-
-def of_own(own: OwnResult, counted: Figures | None = None) -> Measured:
-    found = Measured(
-        name=f"c{own.concurrency}" if own.concurrency else "",
-        concurrency=own.concurrency,
-        tok_s=own.tok_s,
-        drafts=own.drafts,
-        draft_tokens=own.draft_tokens,
-        accepted=own.accepted,
-        per_position=own.per_position or (),
-        step_s=own.mean_step_s,
-    )
-    if own.drafts is None:
-        return with_counters(found, counted)
-    if not found.per_position and counted is not None and counted.per_position:
-        # `vllm bench serve` of some versions counts drafts and leaves the positions out; the server counts both.
-        return msgspec.structs.replace(found, per_position=counted.per_position)
-    return found
 
 
 def _of_record(folder: RunFolder, info: RunInfo, bench: str) -> Side:
@@ -175,7 +163,10 @@ def _of_record(folder: RunFolder, info: RunInfo, bench: str) -> Side:
     chosen = [
         b for b in serving.benchmarks if b.window is not None and (not bench or bench in (b.id, b.label))
     ]
-    levels = tuple(_of_mark(serving, b) for b in chosen)
+    by_load = {
+        (m.concurrency, m.temperature, m.context, m.name): m for m in (_of_mark(serving, b) for b in chosen)
+    }
+    levels = tuple(by_load.values())  # of two benchmarks of one load the newer
     if not levels:
         raise SpecwatchError(
             f"run {folder.id} holds no finished benchmark" + (f" {bench}" if bench else ""),
@@ -204,5 +195,6 @@ def _of_mark(serving: ServingState, bench: Benchmark) -> Measured:
         concurrency=concurrency if isinstance(concurrency, int) else None,
         temperature=float(temperature) if isinstance(temperature, int | float) else None,
         context=context if isinstance(context, int) else None,
+        mixed=concurrency != 1,  # the counters' mean holds every prefill
     )
     return with_counters(asked, counted)
