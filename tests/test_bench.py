@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -89,6 +90,12 @@ def test_failed_requests_are_counted_and_said(serve: Serve) -> None:
     assert any("requests failed" in note for note in result.notes)
 
 
+def test_fewer_requests_than_the_concurrency_are_said(serve: Serve) -> None:
+    result = measured(serve(), concurrency=(8,), requests=(4,))
+    assert "c8: only 4 requests: never more than so many ran at a time" in result.notes
+    assert not any("never more" in note for note in measured(serve(), concurrency=(2,), requests=(4,)).notes)
+
+
 def test_max_time_keeps_what_was_measured(serve: Serve) -> None:
     result = measured(serve(step_s=0.02), concurrency=(1,), requests=(50,), max_time=2.0)
     (level,) = result.levels
@@ -115,8 +122,11 @@ def test_levels_are_every_concurrency_with_every_temperature_and_context(serve: 
             assert 900 < level.prompt_tokens < 1100
     assert len({json.dumps(ask["messages"])[:80] for ask in endpoint.seen[-40:]}) == 40
     said = [line for line in summary.lines(result) if line.startswith(("load", "prompt tokens"))]
-    assert " ".join(said[0].split()) == "load " + " ".join(load.name for load in loads_of(result))
-    assert len(said) == 2
+    assert (
+        " ".join(" ".join(said[::2]).split())
+        == "load c1 c1 +900 c1 T0.7 c1 T0.7 +900 load c2 c2 +900 c2 T0.7 c2 T0.7 +900"
+    )
+    assert max(map(len, summary.lines(result))) <= 110
 
 
 @pytest.mark.parametrize(("factor", "values"), [("temperature", (0.0, 1.0)), ("context", (0, 900))])
@@ -242,6 +252,65 @@ def test_a_commands_own_result_stands_beside_our_counters(
     assert "443.3" in "\n".join(summary.lines(result))
 
 
+SGLANG = {
+    "backend": "sglang", "duration": 5.0, "completed": 4, "output_throughput": 100.0, "accept_length": 2.4,
+    "request_rate": float("inf"), "max_concurrency": 1, "mean_itl_ms": 4.0, "median_itl_ms": 4.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("script", "kind"),
+    [
+        ("vllm bench serve --result_dir {dir}/out --result_filename own.json", "vllm bench serve"),
+        ("vllm bench serve --append-result --result-dir {dir}/out", "vllm bench serve"),
+        (
+            "vllm bench serve --save-result --result-dir={dir}/out --result-filename=own.json",
+            "vllm bench serve",
+        ),
+        ("./script-that-saves-where-it-likes", "vllm bench serve"),
+        ("sh -c 'vllm bench serve --result-filename own.json --result-dir {dir}/out'", "vllm bench serve"),
+        ("python -m sglang.bench_serving --output-file {dir}/out/s.jsonl", "sglang"),
+        ("python -m sglang.bench_serving", "sglang"),
+    ],
+)
+def test_a_commands_result_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, kind: str
+) -> None:
+    words = shlex.split(script.format(dir=tmp_path))
+    elsewhere = "/out" in script
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "package.json").write_text('{"name": "not a result"}')
+    place = tmp_path / "out" if elsewhere else tmp_path
+    if kind == "sglang":
+        (place / "s.jsonl").write_text(json.dumps(SAVED) + "\n" + json.dumps(SGLANG) + "\n")
+    else:
+        (place / "own.json").write_text(json.dumps(SAVED))
+    own = ownresult.find(words, time.time())
+    assert own is not None
+    assert own.kind == kind
+    if kind == "sglang":  # its rate is `Infinity`; its inter-token latency is no step's
+        assert (own.request_rate, own.mean_length, own.mean_step_s) == ("inf", 2.4, None)
+        assert "Infinity" in (place / "s.jsonl").read_text()
+
+
+def test_a_detailed_result_has_an_interval(tmp_path: Path) -> None:
+    found = SAVED | {
+        "output_lens": [100, 100, 100, 100, 0],
+        "ttfts": [0.1] * 4 + [0.0],
+        "itls": [[0.4, 0.5]] * 4 + [[]],
+    }
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps(found))
+    own = ownresult.read(path)
+    assert own is not None
+    assert own.tok_s_ci95 == pytest.approx((443.31, 443.31))  # four equal requests; the failed one is none
+    path.write_text(json.dumps(found | {"output_lens": "none", "duration": float("nan")}))
+    broken = ownresult.read(path)
+    assert broken is not None
+    assert (broken.tok_s_ci95, broken.seconds) == (None, None)
+
+
 def test_an_old_result_file_is_not_taken_for_the_commands(serve: Serve, tmp_path: Path) -> None:
     old = tmp_path / "own.json"
     old.write_text(json.dumps(SAVED))
@@ -276,6 +345,14 @@ def test_a_result_of_the_generators_is_not_called_the_servers(serve: Serve) -> N
     assert "the server may do more than this" in text
 
 
+def test_acceptance_stands_with_its_interval_and_what_that_is(serve: Serve) -> None:
+    result = measured(serve(), concurrency=(2,), requests=(10,))
+    text = "\n".join(summary.lines(result))
+    # 190 of 390 drafted tokens: binomial, 1.96 * sqrt(0.487 * 0.513 / 390) = 5.0 points.
+    assert "48.7 % ± 4.9" in text
+    assert "binomial, too narrow since tokens of a draft depend on each other" in text
+
+
 def test_intervals() -> None:
     even = statistics.throughput_ci95([(100, 1.0)] * 20, 100.0)
     assert even is not None
@@ -288,7 +365,16 @@ def test_intervals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "word"), [("", "no prompts"), ("{\n", "line 1"), ('{"prompt": "a"}\n{"x": 1}\n', "line 2")]
+    ("text", "word"),
+    [
+        ("", "no prompts"),
+        ("{\n", "line 1"),
+        ('{"prompt": "a"}\n{"x": 1}\n', "line 2"),
+        ('{"prompt": "a"}\n\n{"prompt": 5}\n', "line 3"),
+        ('["a"]\n', "line 1"),
+        ('{"messages": [{"role": "system", "content": "a"}]}', "line 1: no prompt"),
+        ('{"messages": ["a"]}', "line 1"),
+    ],
 )
 def test_bad_prompt_files_are_said(tmp_path: Path, text: str, word: str) -> None:
     from collectors.errors import SpecwatchError
@@ -302,9 +388,10 @@ def test_bad_prompt_files_are_said(tmp_path: Path, text: str, word: str) -> None
 def test_own_prompts_in_any_of_the_usual_forms(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     file.write_text(
-        '{"prompt": "one"}\n{"text": "two"}\n\n{"messages": [{"role": "user", "content": "three"}]}\n'
+        '\ufeff{"prompt": "one"}\r\n{"text": "two"}\n\n{"messages": [{"role": "user", "content": "three"}]}\n'
+        '{"messages": [{"role": "user", "content": [{"type": "text", "text": "four"}]}, {"role": "assistant"}]}'
     )
-    assert [p.text for p in prompts.load(file).prompts] == ["one", "two", "three"]
+    assert [p.text for p in prompts.load(file).prompts] == ["one", "two", "three", "four"]
 
 
 def test_a_command_that_exits_0_without_a_success_is_exit_1(serve: Serve, tmp_path: Path) -> None:
@@ -315,6 +402,88 @@ def test_a_command_that_exits_0_without_a_success_is_exit_1(serve: Serve, tmp_pa
     assert process.returncode == 1
     assert "error: no request succeeded" in err
     assert "note: the command's own result has no successful request" in out
+
+
+def test_requests_that_only_ended_by_an_abort_are_no_success(serve: Serve) -> None:
+    endpoint = serve(step_s=0.5)
+    code = (
+        "import json, socket\n"
+        "body = json.dumps({'max_tokens': 33, 'messages': []})\n"
+        f"s = socket.create_connection(('127.0.0.1', {endpoint.port}))\n"
+        "s.sendall(f'POST /v1/chat/completions HTTP/1.1\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n{body}'.encode())\n"
+        "s.recv(100); s.close()"
+    )
+    process = cli("--url", endpoint.url, "--", sys.executable, "-c", code)
+    _, err = process.communicate(timeout=30)
+    assert endpoint.aborted == 1
+    assert (process.returncode, err) == (
+        1,
+        "error: no request succeeded\nhint: the notes say how they failed\n",
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_ends_us_ends_the_command_and_its_measurements_stay(
+    serve: Serve, number: signal.Signals
+) -> None:
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    process = cli("--url", serve().url, "--json", "--", sys.executable, "-c", code)
+    assert process.stderr is not None
+    pid = int(process.stderr.readline())
+    time.sleep(0.2)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out)["partial"] is True
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_command_ended_by_a_signal_is_told_so(serve: Serve) -> None:
+    process = cli("--url", serve().url, "--", "sh", "-c", "kill -9 $$")
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "error: the command was ended by SIGKILL" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--concurrency", "8,8"), "each once"),
+        (("--concurrency", ""), "each once"),
+        (("--temperature", "nan"), "numbers from 0 to 2"),
+        (("--context", "-1"), "whole numbers of tokens"),
+        (("--url", "http://127.0.0.1:notaport"), "is no web address"),
+        (("--url", "http://[::1"), "is no web address"),
+        (("--url", "ftp://127.0.0.1"), "is no web address"),
+        (
+            ("--url", "http://127.0.0.1:9", "--max-time", "5", "--", "true"),
+            "--max-time is for the built-in requests",
+        ),
+        (
+            ("--url", "http://127.0.0.1:9", "--concurrency", "1", "--", "true"),
+            "--concurrency is for the built-in",
+        ),
+        (("--url", "http://127.0.0.1:9", "--"), "no command stands behind"),
+    ],
+)
+def test_bad_words_are_one_error_and_one_hint(args: tuple[str, ...], said: str) -> None:
+    process = cli(*args)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, "")
+    assert said in err
+    assert [line.split(":")[0] for line in err.splitlines()] == ["error", "hint"]
+
+
+@pytest.mark.parametrize(("key", "code"), [("sk-\u00e9", 2), ("sk-a\nX-Evil: 1", 2), (" sk-a\n", 0)])
+def test_a_key_that_no_header_can_hold(serve: Serve, key: str, code: int) -> None:
+    endpoint = serve()
+    process = cli("--url", f"{endpoint.url}/v1/", "--requests", "1", "--concurrency", "1", OPENAI_API_KEY=key)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == code, err
+    assert key not in out + err
+    if code:
+        assert err.startswith("error: the API key in OPENAI_API_KEY has characters that no header can hold\n")
 
 
 def test_one_benchmark_at_a_time_of_a_run(serve: Serve, tmp_path: Path) -> None:

@@ -65,7 +65,14 @@ _decoder = msgspec.json.Decoder(_Chunk)
 
 def session(url: str, concurrency: int) -> httpx.AsyncClient:
     """The API key comes from the environment and stays in this header: in no result and on no screen."""
-    key = next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), None)
+    name, key = next(
+        ((name, os.environ[name].strip()) for name in KEY_VARIABLES if os.environ.get(name, "").strip()),
+        ("", ""),
+    )
+    if not (key.isascii() and key.isprintable()):
+        raise SpecwatchError(
+            f"the API key in {name} has characters that no header can hold", f"set {name} again"
+        )
     return httpx.AsyncClient(
         base_url=url,
         headers={"Authorization": f"Bearer {key}"} if key else {},

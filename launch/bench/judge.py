@@ -22,6 +22,8 @@ def notes(result: Result) -> Iterator[str]:
 
 def _level(level: Level, load: Load) -> Iterator[str]:
     at = f"{load.name}: "
+    if level.planned < load.concurrency:
+        yield at + f"only {level.planned} requests: never more than so many ran at a time"
     if load.context and level.prompt_tokens is not None and level.prompt_tokens < 0.8 * load.context:
         yield at + f"prompts had {level.prompt_tokens:,.0f} tokens, fewer than asked for"
     if level.generator is not None and level.generator.limited:

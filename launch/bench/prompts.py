@@ -1,6 +1,7 @@
 """The prompts: our own small set or the user's, and what makes a pass of them new."""
 
 import hashlib
+from codecs import BOM_UTF8
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,13 +26,28 @@ class _BuiltIn(msgspec.Struct):
     prompts: tuple[Prompt, ...]
 
 
+class _Part(msgspec.Struct):
+    text: str = ""
+
+
+class _Turn(msgspec.Struct):
+    role: str = ""
+    content: str | list[_Part] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "".join(part.text for part in self.content)
+        return self.content or ""
+
+
 class _Line(msgspec.Struct):
     """A line of a prompts file: any one of the field names in use."""
 
     prompt: str | None = None
     text: str | None = None
     question: str | None = None
-    messages: list[dict[str, object]] | None = None
+    messages: list[_Turn] | None = None
     topic: str = ""
     category: str = ""
 
@@ -51,7 +67,8 @@ def load(path: Path) -> PromptSet:
         raise SpecwatchError(
             f"the prompts in {path} cannot be read: {error.strerror}", "give --prompts a JSONL file"
         ) from error
-    prompts = tuple(_prompt(path, n, line) for n, line in enumerate(raw.splitlines(), 1) if line.strip())
+    lines = enumerate(raw.removeprefix(BOM_UTF8).splitlines(), 1)
+    prompts = tuple(_prompt(path, n, line) for n, line in lines if line.strip())
     if not prompts:
         raise SpecwatchError(f"{path} holds no prompts", 'one JSON object a line: {"prompt": "…"}')
     return PromptSet(str(path), hashlib.sha256(raw).hexdigest(), prompts)
@@ -63,9 +80,9 @@ def _prompt(path: Path, number: int, raw: bytes) -> Prompt:
         line = msgspec.json.decode(raw, type=_Line)
     except msgspec.MsgspecError as error:
         raise SpecwatchError(f"{path}, line {number}: {error}", hint) from error
-    turns = [m.get("content") for m in line.messages or [] if m.get("role") == "user"]
+    turns = [turn.text for turn in line.messages or [] if turn.role == "user"]
     text = line.prompt or line.text or line.question or (turns[-1] if turns else None)
-    if not isinstance(text, str) or not text:
+    if not text:
         raise SpecwatchError(f"{path}, line {number}: no prompt in it", hint)
     return Prompt(text, line.topic or line.category)
 

@@ -7,11 +7,12 @@ from collectors.reading.verdict import Verdict
 from launch.bench.result import Level, OwnResult, Result, Spread, loads_of
 
 DASH = "—"
+ABREAST = 4  # loads beside each other; more stand below
 DEFINITIONS = (
     "tok/s: generated tokens by the client's clock, ± 95 % by bootstrap over requests. step: mean time",
     "between chunks, one engine step's tokens each. From the server's counters: acceptance = accepted of",
-    "drafted tokens; length = tokens a step with the bonus token = 1 + accepted/drafts = 1 + sum of positions",
-    "(counted from 0).",
+    "drafted tokens, ± 95 % binomial, too narrow since tokens of a draft depend on each other; length = tokens",
+    "a step with the bonus token = 1 + accepted/drafts = 1 + sum of positions (counted from 0).",
 )
 
 
@@ -22,8 +23,10 @@ def lines(result: Result) -> list[str]:
         body = _command(result)
     else:
         loads = zip(result.levels, loads_of(result), strict=True)
-        columns = (_column(level, load.name, _long(result)) for level, load in loads)
-        body = _table([_labels(result), *columns])
+        columns = [_column(level, load.name, _long(result)) for level, load in loads]
+        body = []
+        for first in range(0, len(columns), ABREAST):
+            body += [*([""] if body else []), *_table([_labels(result), *columns[first : first + ABREAST]])]
     said = [line for verdict in result.verdicts for line in told(verdict)]
     tail = [*said, *(f"note: {note}" for note in result.notes)]
     return [*head, *body, *([""] if tail else []), *tail, "", *DEFINITIONS]
@@ -83,8 +86,14 @@ def _column(level: Level, name: str, long: bool) -> list[str]:
         rate,
         _ms(level.ttft),
         _ms(level.step),
-        *speculation(level.counters),
+        *_acceptance(level),
     ]
+
+
+def _acceptance(level: Level) -> list[str]:
+    rate, *rest = speculation(level.counters)
+    ends = level.acceptance_ci95
+    return [rate + (f" ± {(ends[1] - ends[0]) / 2 * 100:.1f}" if ends else ""), *rest]
 
 
 def speculation(counted: Figures | None) -> list[str]:

@@ -17,6 +17,8 @@ from launch.bench.marks import Marks
 from launch.bench.ownresult import find
 from launch.bench.result import Result
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def run(argv: Sequence[str], url: str, blank: Result, marks: Marks, tell: Callable[[float], None]) -> Result:
     """Its output goes to our stderr; Ctrl-C reaches it through the terminal, and we wait for its end."""
@@ -28,12 +30,7 @@ async def _run(
 ) -> Result:
     counters = Counters(url)
     shown = Redactor(argv, os.environ).argv(argv)  # a --api-key among the words stays off every record
-    interrupted = False
-
-    def note_interrupt() -> None:
-        nonlocal interrupted
-        interrupted = True
-
+    asked: list[signal.Signals] = []
     try:
         before = await counters.edge()
         await marks.begin(wrapped=list(shown))
@@ -47,11 +44,13 @@ async def _run(
                 f"the command {argv[0]} cannot be started: {error.strerror}", "is it on PATH and executable?"
             ) from error
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, note_interrupt)
+        for number in SIGNALS:
+            loop.add_signal_handler(number, _pass_on, number, process, asked)
         reading = asyncio.create_task(counters.keep_reading())
         telling = asyncio.create_task(_tell(marks, tell))
         code = await process.wait()
-        loop.remove_signal_handler(signal.SIGINT)
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
         for task in (reading, telling):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -67,9 +66,33 @@ async def _run(
         exit_code=code,
         own=own,
         counters=counters.figures(before, after),
-        partial=interrupted,
+        partial=bool(asked),
     )
     return structs.replace(result, notes=tuple(notes(result)))
+
+
+def _pass_on(
+    number: signal.Signals, process: asyncio.subprocess.Process, asked: list[signal.Signals]
+) -> None:
+    """What ends us ends the command; a Ctrl-C has reached it through the terminal already."""
+    asked.append(number)
+    if number != signal.SIGINT or not _foreground():
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+
+
+def _foreground() -> bool:
+    """Whether a terminal sends its Ctrl-C to our whole group."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
 
 
 async def _tell(marks: Marks, tell: Callable[[float], None]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ import msgspec
 from collectors.errors import ExitCode, SpecwatchError
 from collectors.record.folder import RunFolder, hold
 from launch import output
+from launch.bench import asked
 from launch.options import complete_runs, json_option, run_of
 from launch.selfexec import self_argv
 
@@ -28,56 +30,27 @@ class _SplitAtDashes(click.Command):
         return super().parse_args(ctx, args[:place])
 
 
-def _levels(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
-    """ "1,8" -> (1, 8)."""
-    try:
-        levels = tuple(int(word) for word in value.split(",") if word.strip())
-    except ValueError:
-        levels = ()
-    if (not levels and value) or any(level < 1 or level > 4096 for level in levels):
-        raise click.BadParameter("whole numbers from 1 to 4096, with commas between: 1,8")
-    return levels
-
-
-def _temperatures(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[float, ...]:
-    """ "0,0.7" -> (0.0, 0.7)."""
-    try:
-        found = tuple(dict.fromkeys(float(word) for word in value.split(",") if word.strip()))
-    except ValueError:
-        found = ()
-    if not found or not all(0 <= temperature <= 2 for temperature in found):
-        raise click.BadParameter("numbers from 0 to 2, with commas between: 0,0.7")
-    return found
-
-
-def _contexts(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
-    """ "0,8000" -> (0, 8000)."""
-    try:
-        found = tuple(dict.fromkeys(int(word) for word in value.split(",") if word.strip()))
-    except ValueError:
-        found = ()
-    if not found or not all(0 <= length <= 10_000_000 for length in found):
-        raise click.BadParameter("whole numbers of tokens, with commas between: 0,8000")
-    return found
-
-
 @click.command(
     "bench", cls=_SplitAtDashes, options_metavar="[OPTIONS]", epilog="bench [RUN] [OPTIONS] [-- COMMAND …]"
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--url", help="The server's address.  [the run's]")
-@click.option("--concurrency", default="1,8", callback=_levels, show_default=True, help="Requests at a time.")
 @click.option(
-    "--temperature", default="0", callback=_temperatures, show_default=True, help="Such as 0,1: each."
+    "--concurrency", default="1,8", callback=asked.each_once, show_default=True, help="Requests at a time."
+)
+@click.option(
+    "--temperature", default="0", callback=asked.temperatures, show_default=True, help="Such as 0,1: each."
 )
 @click.option(
     "--context",
     default="0",
-    callback=_contexts,
+    callback=asked.contexts,
     show_default=True,
     help="Tokens of text before each prompt: 0,8000.",
 )
-@click.option("--requests", default="", callback=_levels, help="Requests for each level.  [each prompt once]")
+@click.option(
+    "--requests", default="", callback=asked.levels, help="Requests for each level.  [each prompt once]"
+)
 @click.option("--max-tokens", type=click.IntRange(1), default=128, show_default=True, help="Of each request.")
 @click.option(
     "--max-time", type=click.FloatRange(0.1), metavar="S", help="End after S seconds; keeps the rest."
@@ -99,15 +72,13 @@ def command(ctx: click.Context, /, run: str | None, as_json: bool, detach: bool,
     """
     if ctx.meta["wrapped"] and not ctx.meta["command"]:
         raise SpecwatchError("no command stands behind `--`", "bench -- vllm bench serve --model …")
+    if ctx.meta["wrapped"]:
+        _refuse_built_ins(ctx)
     folder = None if options["url"] and not run else run_of(ctx.obj, run)
-    url = (options["url"] or (folder.info().url if folder else None) or "").rstrip("/")
-    if not url:
-        raise SpecwatchError("this run has no address", "give the server's with --url http://HOST:PORT")
-    if not url.startswith(("http://", "https://")):
-        raise SpecwatchError(f"{url} is no web address", "like http://127.0.0.1:8000")
+    url = asked.address(options["url"] or (folder.info().url if folder else None))
     bench_id = options["bench_id"] or time.strftime("%H%M%S-") + secrets.token_hex(2)
     if detach:
-        return _detach(ctx, folder, bench_id)
+        return _detach(ctx, folder, bench_id, as_json)
     result = _measure(folder, url, bench_id, ctx.meta["command"], options)
     if as_json:
         output.json(result)
@@ -117,6 +88,27 @@ def command(ctx: click.Context, /, run: str | None, as_json: bool, detach: bool,
         for line in lines(result):
             output.data(line)
     return _code(result)
+
+
+def _refuse_built_ins(ctx: click.Context) -> None:
+    """Nothing is added to the command's argv: what only our own requests obey would be lost without a word."""
+    for name in (
+        "concurrency",
+        "temperature",
+        "context",
+        "requests",
+        "max_tokens",
+        "max_time",
+        "prompts",
+        "api",
+        "stop_at_eos",
+    ):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            flag = f"--{name.replace('_', '-')}"
+            raise SpecwatchError(
+                f"{flag} is for the built-in requests, not for a command",
+                "give the command its own behind `--`",
+            )
 
 
 def _measure(
@@ -206,19 +198,29 @@ class _Line:
 
 def _code(result: Any) -> int:
     """Zero successes are an error, whatever the wrapped command's own exit code says."""
+    if _interrupted(result):
+        return int(ExitCode.INTERRUPTED)
     done = sum(level.completed for level in result.levels)
     if result.kind == "command":
         own, counted = result.own, result.counters
         done = own.completed if own else None
         if done is None and counted is not None:
             done = counted.requests_finished
+            if done is not None:
+                done -= counted.requests_failed or 0
         if result.exit_code:
-            output.error(f"the command ended with exit code {result.exit_code}", "its own words stand above")
+            how = _ended(result.exit_code)
+            output.error(f"the command was ended by {how}", "its own words stand above")
             return int(ExitCode.SERVER_FAILED)
     if done == 0:
         output.error("no request succeeded", "the notes say how they failed")
         return int(ExitCode.SERVER_FAILED)
-    return int(ExitCode.INTERRUPTED if _interrupted(result) else ExitCode.OK)
+    return int(ExitCode.OK)
+
+
+def _ended(code: int) -> str:
+    """Python's negative codes are signals."""
+    return f"exit code {code}" if code > 0 else signal.Signals(-code).name
 
 
 def _interrupted(result: Any) -> bool:
@@ -227,13 +229,13 @@ def _interrupted(result: Any) -> bool:
     )
 
 
-def _detach(ctx: click.Context, folder: RunFolder | None, bench_id: str) -> int:
+def _detach(ctx: click.Context, folder: RunFolder | None, bench_id: str, as_json: bool) -> int:
     if folder is None:
         raise SpecwatchError(
             "a detached benchmark needs a run to keep its result", "`attach --url …` makes one"
         )
     os.close(_alone(folder))
-    words = [word for word in ctx.meta["own"] if word != "--detach"]
+    words = [word for word in ctx.meta["own"] if word not in ("--detach", "--json")]
     words += ["--id", bench_id, *(("--", *ctx.meta["command"]) if ctx.meta["command"] else ())]
     groups = [f"--{name.replace('_', '-')}={value}" for name, value in (ctx.obj or {}).items() if value]
     with (folder.path / f"bench-{bench_id}.out").open("wb") as out:
@@ -245,5 +247,8 @@ def _detach(ctx: click.Context, folder: RunFolder | None, bench_id: str) -> int:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    output.data(bench_id)
+    if as_json:
+        output.json({"id": bench_id})
+    else:
+        output.data(bench_id)
     return int(ExitCode.OK)

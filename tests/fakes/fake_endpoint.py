@@ -34,6 +34,7 @@ class Endpoint:
         self.worse_with = worse_with
         self.k, self.step_s, self.template, self.fail_every, self.port = k, step_s, template, fail_every, port
         self.generated = self.prompt = self.drafts = self.accepted = self.finished = self.running = 0
+        self.aborted = 0
         self.at = [0] * k
         self.itl, self.ttft = [0, 0.0], [0, 0.0]
         self.seen: list[dict[str, Any]] = []
@@ -109,6 +110,7 @@ class Endpoint:
             return
         self.seen.append(ask)
         self.running += 1
+        whole = False
         writer.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
@@ -124,9 +126,11 @@ class Endpoint:
             _chunk(writer, f"data: {json.dumps(usage)}\n\ndata: [DONE]\n\n")
             writer.write(b"0\r\n\r\n")
             await writer.drain()
+            whole = True
         finally:
             self.running -= 1
-            self.finished += 1
+            self.finished += whole
+            self.aborted += not whole
 
     async def _stream(self, tokens: int, write: Callable[[int], Any], cycle: tuple[int, ...]) -> None:
         """One token from the prefill, then steps of 1 + accepted."""
@@ -152,6 +156,7 @@ class Endpoint:
             ("generation_tokens_total", "", self.generated),
             ("prompt_tokens_total", "", self.prompt),
             ("request_success_total", ',finished_reason="length"', self.finished),
+            ("request_success_total", ',finished_reason="abort"', self.aborted),
             ("num_requests_running", "", self.running),
             ("num_requests_waiting", "", 0),
             ("inter_token_latency_seconds_count", "", self.itl[0]),
