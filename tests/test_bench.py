@@ -104,6 +104,24 @@ def test_max_time_keeps_what_was_measured(serve: Serve) -> None:
     assert 0 < level.completed < 50
 
 
+def test_warm_up_takes_nothing_of_max_time(serve: Serve) -> None:
+    result = measured(serve(step_s=0.1), concurrency=(1,), requests=(50,), max_time=1.5, max_tokens=9)
+    assert (
+        result.levels[0].completed > 1
+    )  # warm-up alone: two requests of 4 steps; each measured one the same
+    assert result.levels[0].seconds is not None
+    assert result.levels[0].seconds > 0.8
+
+
+def test_of_a_server_that_died_only_what_is_known_is_said(serve: Serve) -> None:
+    result = measured(serve(), concurrency=(2,), requests=(4,))
+    (level,) = result.levels
+    dead = msgspec.structs.replace(level, counters=None, still=False)
+    found = list(judge.notes(msgspec.structs.replace(result, levels=(dead,))))
+    assert not any("other people's traffic" in note for note in found)
+    assert any("counters could not be read" in note for note in found)
+
+
 def test_levels_are_every_concurrency_with_every_temperature_and_context(serve: Serve) -> None:
     endpoint = serve()
     result = measured(
@@ -418,7 +436,7 @@ def test_requests_that_only_ended_by_an_abort_are_no_success(serve: Serve) -> No
     assert endpoint.aborted == 1
     assert (process.returncode, err) == (
         1,
-        "error: no request succeeded\nhint: the notes say how they failed\n",
+        "error: no request succeeded\nhint: the command's own words stand above\n",
     )
 
 

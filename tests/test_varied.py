@@ -61,8 +61,11 @@ def test_a_drop_within_the_interval_or_too_small_to_matter_is_none() -> None:
     assert ids(level(0.60), level(0.78, temperature=1.0)) == ["holds-with-temperature"]
 
 
-def test_too_few_drafts_say_nothing() -> None:
-    assert ids(level(0.78, 100), level(0.10, 100, temperature=1.0)) == []
+def test_of_too_few_drafts_only_that_is_said() -> None:
+    (said,) = varied([level(0.78, 177), level(0.23, 408, temperature=1.0)])
+    assert (said.id, said.tone) == ("unsure-with-temperature", "unsure")
+    assert "177 drafts" in said.sentence
+    assert ids(level(0.78, 0), level(0.10, 500, temperature=1.0)) == []
 
 
 def test_the_surest_of_several_drops_is_told() -> None:

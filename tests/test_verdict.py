@@ -62,6 +62,10 @@ def test_the_bad_drafter_is_slower_and_sick_at_position_0() -> None:
             "no-difference",
         ),
         (change(GOOD, tok_s=201.0), BASE, "no-difference"),  # 1.6 % without an interval
+        (change(BAD, temperature=1.0), BASE, "low-off-plain"),
+        (change(BAD, context=8000), BASE, "low-off-plain"),
+        (change(BAD, temperature=0.0, context=0), BASE, "sick-at-0"),
+        (change(GOOD, temperature=1.0), BASE, "pays"),
         (change(GOOD, limited=True), BASE, "generator-limit"),
         (GOOD, change(BASE, limited=True), "generator-limit"),
         (change(BAD, limited=True), BASE, "sick-at-0"),
@@ -78,7 +82,7 @@ def test_rules(measured: Measured, baseline: Measured | None, expected: str) -> 
 def test_every_rule_is_tried_above_or_here() -> None:
     assert {name for name, _ in RULES} == {
         "no-drafts", "too-little", "sick-at-0", "collapse", "accepted-but-slower", "shorter-k", "pays", "no-difference",
-        "generator-limit", "by-acceptance",
+        "generator-limit", "low-off-plain", "by-acceptance",
     }  # fmt: skip
 
 
@@ -100,6 +104,22 @@ def test_step_times_of_unlike_load_are_not_compared() -> None:
     assert gain(change(GOOD, concurrency=8), BASE).step_ratio is None
     assert gain(change(GOOD, mixed=True), BASE).step_ratio is None
     assert gain(GOOD, change(BASE, mixed=True)).step_ratio is None
+
+
+def test_what_is_low_when_sampled_is_not_called_sick() -> None:
+    said = verdict(change(BAD, temperature=1.0, context=8000), BASE)
+    assert said.tone == "bad"
+    assert said.sentence.startswith("Slower than no speculation: 0.87×")
+    assert "at temperature 1 and behind 8,000 tokens of context: consistent with sampling" in said.sentence
+    assert "--temperature 0" in (said.next or "")
+
+
+def test_few_drafts_do_not_hide_a_speed_up() -> None:
+    few = change(GOOD, drafts=40)
+    assert verdict(few).sentence == "Too little data: 40 drafts (a verdict needs 200)."
+    assert verdict(few, BASE).sentence.startswith(
+        "2.24× at concurrency 1, but of acceptance too little data: 40"
+    )
 
 
 def test_what_the_generator_limited_is_neither_faster_nor_slower() -> None:

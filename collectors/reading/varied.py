@@ -14,6 +14,7 @@ from msgspec import Struct
 from collectors.reading.verdict import ENOUGH_DRAFTS, Measured, Verdict
 
 MATTERS = 0.05  # of a share: less hardly moves the speed
+MORE = "more requests at each level: --requests"
 
 
 class _Factor(Struct, frozen=True):
@@ -54,11 +55,15 @@ def varied(levels: Sequence[Measured]) -> Iterator[Verdict]:
             yield _worse(factor, *max(worse, key=lambda pair: _drop(*pair) - _half(*pair)))
         elif pairs:  # the pair in which the greatest drop could hide
             yield _not_worse(factor, *max(pairs, key=lambda pair: _drop(*pair) + _half(*pair)))
+        elif few := list(_pairs(levels, factor, enough=1)):
+            yield _too_few(factor, *max(few, key=lambda pair: min(it.drafts or 0 for it in pair)))
 
 
-def _pairs(levels: Sequence[Measured], factor: _Factor) -> Iterator[tuple[Measured, Measured]]:
+def _pairs(
+    levels: Sequence[Measured], factor: _Factor, enough: int = ENOUGH_DRAFTS
+) -> Iterator[tuple[Measured, Measured]]:
     """Two levels that differ in the factor alone, the lesser first; only such as have drafts enough."""
-    known = [level for level in levels if level.per_position and (level.drafts or 0) >= ENOUGH_DRAFTS]
+    known = [level for level in levels if level.per_position and (level.drafts or 0) >= enough]
     for one, other in combinations(known, 2):
         a, b = factor.value(one), factor.value(other)
         rest = all(f.value(one) == f.value(other) for f in FACTORS if f is not factor)
@@ -89,10 +94,18 @@ def _not_worse(factor: _Factor, low: Measured, high: Measured) -> Verdict:
     at = f"position 0 is accepted {shares[0]} of the time at {ends[0]}, {shares[1]} at {ends[1]}"
     if _drop(low, high) + _half(low, high) > MATTERS:
         sentence = f"Too little data to tell whether {factor.name} makes it worse: {at}."
-        then = "more requests at each level: --requests"
-        return Verdict(f"unsure-with-{factor.name}", "unsure", sentence, (_evidence(low, high),), then)
+        return Verdict(f"unsure-with-{factor.name}", "unsure", sentence, (_evidence(low, high),), MORE)
     sentence = f"No drop with {factor.name} that matters: {at}."
     return Verdict(f"holds-with-{factor.name}", "good", sentence, (_evidence(low, high),))
+
+
+def _too_few(factor: _Factor, low: Measured, high: Measured) -> Verdict:
+    fewest = min(low.drafts or 0, high.drafts or 0)
+    sentence = (
+        f"Too little data to tell whether {factor.name} makes it worse: {fewest:,} drafts (a verdict needs "
+        f"{ENOUGH_DRAFTS} at both)."
+    )
+    return Verdict(f"unsure-with-{factor.name}", "unsure", sentence, (_evidence(low, high),), MORE)
 
 
 def _shown(factor: _Factor, low: Measured, high: Measured) -> tuple[list[str], list[str]]:

@@ -14,7 +14,7 @@ __all__ = ["RULES", "Gain", "Measured", "Verdict", "gain", "verdict"]
 
 ENOUGH_DRAFTS = 200  # ±7 points on position 0
 SURE_DRAFTS = 2000  # ±1 point (σ ≈ sqrt(a(1-a)/D))
-SURE_WITHOUT_INTERVAL = 0.03  # a speed-up whose interval nobody knows is none within so much of 1
+SURE_WITHOUT_INTERVAL = 0.05  # a speed-up whose interval nobody knows is none within so much of 1
 WORTH_A_CHANGE = 1.03  # a shorter K is advised from 3 % up
 
 
@@ -100,11 +100,26 @@ def _too_little(case: _Case) -> tuple[str, str, str | None] | None:
     drafts = case.it.drafts
     if drafts is None or drafts >= ENOUGH_DRAFTS:  # None: the server counts none; its speed can be judged
         return None
-    return (
-        "unknown",
-        f"Too little data: {drafts:,} drafts (a verdict needs {ENOUGH_DRAFTS}).",
-        "run `specwatch bench`",
+    few = f"too little data: {drafts:,} drafts (a verdict needs {ENOUGH_DRAFTS})."
+    said = f"{case.times}, but of acceptance {few}" if case.surely else few.capitalize()
+    return "unknown", said, "`specwatch bench` with more --requests"
+
+
+def _low_off_plain(case: _Case) -> tuple[str, str, str | None] | None:
+    """Low acceptance where requests are sampled or long may be theirs as well as the drafter's."""
+    it = case.it
+    first = it.per_position[0] if it.per_position else None
+    if first is None or first >= 0.20 or not (it.temperature or it.context):
+        return None
+    where = [f"at temperature {it.temperature:g}"] if it.temperature else []
+    where += [f"behind {it.context:,} tokens of context"] if it.context else []
+    fits = "sampling that no drafter can foresee" if it.temperature else "a drafter trained on shorter texts"
+    slower = f"Slower than no speculation: {case.times}. " if case.surely == "slower" else ""
+    said = (
+        f"{slower}Position 0 is accepted {first:.1%} of the time {' and '.join(where)}: consistent with {fits}, or "
+        "with a drafter that does not see this target; short prompts at temperature 0 tell."
     )
+    return "bad" if slower else "unsure", said, "specwatch bench --temperature 0 --context 0"
 
 
 def _sick(case: _Case) -> tuple[str, str, str | None] | None:
@@ -207,6 +222,7 @@ def _by_acceptance(case: _Case) -> tuple[str, str, str | None] | None:
 RULES: tuple[tuple[str, Callable[[_Case], tuple[str, str, str | None] | None]], ...] = (
     ("no-drafts", _no_drafts),
     ("too-little", _too_little),
+    ("low-off-plain", _low_off_plain),
     ("sick-at-0", _sick),
     ("collapse", _collapse),
     ("generator-limit", _limited),

@@ -58,7 +58,6 @@ def run(ask: Ask, prompts: PromptSet, blank: Result, marks: Marks, tell: Tell) -
 
 
 async def _run(ask: Ask, prompts: PromptSet, blank: Result, marks: Marks, tell: Tell) -> Result:
-    stop = Stop(ask.max_time)
     loop = asyncio.get_running_loop()
     counters = Counters(ask.url)
     done: list[Level] = []
@@ -76,6 +75,7 @@ async def _run(ask: Ask, prompts: PromptSet, blank: Result, marks: Marks, tell: 
             chars = (
                 await _chars_a_token(client, plan, prompts, blank.nonce or "") if any(ask.context) else 0.0
             )
+            stop = Stop(ask.max_time)
             for name in SIGNALS:  # from here on there is something to keep
                 loop.add_signal_handler(name, stop.interrupt)
             for load in ask.loads():

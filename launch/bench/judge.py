@@ -34,7 +34,7 @@ def _level(level: Level, load: Load) -> Iterator[str]:
     if level.cut is not None:
         done = level.completed + level.failed
         yield at + f"ended early ({level.cut}) after {done} of {level.planned} requests"
-    if not level.still:
+    if not level.still and level.counters is not None:
         yield at + "the server was never still at an edge: its counters hold other people's traffic"
     foreign = level.foreign
     if (
@@ -49,7 +49,7 @@ def _level(level: Level, load: Load) -> Iterator[str]:
         yield at + "the server's counters fell back: it was restarted during the benchmark"
     if counted is not None and counted.identity_ok is False:
         yield at + "length is not 1 + sum of positions: do not trust acceptance"
-    if counted is not None and counted.drafts is not None and counted.drafts < FEW_DRAFTS:
+    if counted is not None and counted.drafts is not None and 0 < counted.drafts < FEW_DRAFTS:
         yield at + f"only {counted.drafts} drafts: positions are known to about ±{_pp(counted.drafts)} points"
 
 

@@ -8,17 +8,24 @@ from launch.bench.result import Level, OwnResult, Result, Spread, loads_of
 
 DASH = "—"
 ABREAST = 4  # loads beside each other; more stand below
-DEFINITIONS = (
+BUILT_IN = (
     "tok/s: generated tokens by the client's clock, ± 95 % by bootstrap over requests. step: mean time",
     "between chunks, one engine step's tokens each. From the server's counters: acceptance = accepted of",
     "drafted tokens, ± 95 % binomial, too narrow since tokens of a draft depend on each other; length = tokens",
     "a step with the bonus token = 1 + accepted/drafts = 1 + sum of positions (counted from 0).",
+)
+COMMAND = (
+    "server's counters: from before the command to after it; tok/s over the time in which requests ran, known to",
+    "± the time between two readings. Beside them the command's own figures, over its own window. acceptance =",
+    "accepted of drafted tokens; length = tokens a step with the bonus token = 1 + accepted/drafts = 1 + sum of",
+    "positions (counted from 0).",
 )
 
 
 def lines(result: Result) -> list[str]:
     """Title, table, notes, definitions."""
     head = [_title(result), ""]
+    definitions = COMMAND if result.kind == "command" else BUILT_IN
     if result.kind == "command":
         body = _command(result)
     else:
@@ -29,7 +36,7 @@ def lines(result: Result) -> list[str]:
             body += [*([""] if body else []), *_table([_labels(result), *columns[first : first + ABREAST]])]
     said = [line for verdict in result.verdicts for line in told(verdict)]
     tail = [*said, *(f"note: {note}" for note in result.notes)]
-    return [*head, *body, *([""] if tail else []), *tail, "", *DEFINITIONS]
+    return [*head, *body, *([""] if tail else []), *tail, "", *definitions]
 
 
 _SIGN = {"good": "✓", "bad": "✗", "unsure": "~", "unknown": "?"}
@@ -52,7 +59,7 @@ def _title(result: Result) -> str:
 
 
 def _positions(result: Result) -> int:
-    counted = [level.counters for level in result.levels] + [result.counters]
+    counted = [*(level.counters for level in result.levels), result.counters, result.own]
     return max((len(c.per_position) for c in counted if c is not None and c.per_position), default=0)
 
 
@@ -152,6 +159,8 @@ def _own(own: OwnResult) -> list[str]:
         milliseconds(own.mean_step_s),
         percent(own.acceptance_rate),
         figure(own.mean_length, "{:.2f}"),
+        figure(own.drafts, "{:,}"),
+        *[percent(share) for share in own.per_position or ()],
     ]
 
 

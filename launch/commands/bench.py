@@ -53,7 +53,10 @@ class _SplitAtDashes(click.Command):
 )
 @click.option("--max-tokens", type=click.IntRange(1), default=128, show_default=True, help="Of each request.")
 @click.option(
-    "--max-time", type=click.FloatRange(0.1), metavar="S", help="End after S seconds; keeps the rest."
+    "--max-time",
+    type=click.FloatRange(0.1),
+    metavar="S",
+    help="End after S seconds of load; keeps what was measured.",
 )
 @click.option("--prompts", type=click.Path(path_type=Path), metavar="FILE", help="JSONL of your own prompts.")
 @click.option("--api", type=click.Choice(["chat", "completions"]), help="[chat, where there is a template]")
@@ -213,7 +216,12 @@ def _code(result: Any) -> int:
             output.error(f"the command was ended by {how}", "its own words stand above")
             return int(ExitCode.SERVER_FAILED)
     if done == 0:
-        output.error("no request succeeded", "the notes say how they failed")
+        hint = (
+            "the command's own words stand above"
+            if result.kind == "command"
+            else "the notes say how they failed"
+        )
+        output.error("no request succeeded", hint)
         return int(ExitCode.SERVER_FAILED)
     return int(ExitCode.OK)
 

@@ -57,7 +57,7 @@ def compare(sides: Sequence[Side]) -> Comparison:
     if not rows:
         raise SpecwatchError(
             "the sides have no load in common: " + "; ".join(f"{s.name} {_levels(s.levels)}" for s in sides),
-            "bench both with the same --concurrency, --temperature and --context",
+            "bench both with the same --concurrency, --temperature and --context; RUN:BENCH chooses a benchmark",
         )
     contrasts = tuple(_contrast(base, other) for other in others)
     return Comparison(
@@ -83,7 +83,11 @@ def _named_apart(sides: Sequence[Side]) -> list[Side]:
 
 
 def _levels(levels: Sequence[Measured]) -> str:
-    return ", ".join(m.name or "?" for m in levels)
+    """What a saved result does not tell could make it like several loads."""
+    return ", ".join(
+        (it.name or "?") + (" (its temperature is not known)" if it.temperature is None else "")
+        for it in levels
+    )
 
 
 def _rows(base: Side, others: Sequence[Side], plain: bool) -> Iterator[Row]:

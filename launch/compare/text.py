@@ -8,7 +8,8 @@ from launch.compare.comparison import Cell, Comparison, Row
 
 DEFINITIONS = (
     "speed-up: tok/s over the baseline's at the same load, ± 95 %. length: tokens a step, bonus token included",
-    "= 1 + accepted/drafts. T_s/T_0: a step's time over a plain one's = the length from which speculation pays.",
+    "= 1 + accepted/drafts. T_s/T_0: a step's time over a plain one's = the length from which speculation pays; —",
+    "where other requests' prefill may stand in most of the steps (prompts longer than answers).",
 )
 
 
