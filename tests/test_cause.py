@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from collectors.reading import events
-from collectors.reading.log.cause import NEEDLES, CauseFinder, Conclusion, Suspects, conclude
+from collectors.reading.log import needles
+from collectors.reading.log.cause import CauseFinder, Conclusion, Suspects, conclude
 from collectors.reading.log.lines import Line
 
 PREFIX = re.compile(r"\((?P<process>\w+) pid=(?P<pid>\d+)\) ")
@@ -34,7 +35,7 @@ def lines(log: str) -> Iterator[Line]:
 def suspects(log: str, frozen_after_each: bool = False) -> Suspects:
     finder = CauseFinder(Suspects())
     for line in lines(log):
-        if finder.open or any(needle in line.text for needle in NEEDLES):
+        if finder.open or needles.of_failures(line.text):
             finder.see(line)
         if frozen_after_each:
             finder = CauseFinder(finder.freeze())

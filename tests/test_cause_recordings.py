@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.reading.log.cause import NEEDLES, CauseFinder, Conclusion, Suspects, conclude
+from collectors.reading.log import needles
+from collectors.reading.log.cause import CauseFinder, Conclusion, Suspects, conclude
 from collectors.reading.log.lines import Line, lines
 
 HERE = Path(__file__).parent / "recordings"
@@ -65,7 +66,7 @@ def numbered(raw: bytes) -> Iterator[Line]:
 
 
 def feed(finder: CauseFinder, line: Line) -> None:
-    if finder.open or any(needle in line.text for needle in NEEDLES):
+    if finder.open or needles.of_failures(line.text):
         finder.see(line)
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from collectors.reading.events import Log, UserNoise
 from collectors.reading.log import needles, noise
-from collectors.reading.log.cause import NEEDLES
 from collectors.reading.log.lines import Line, lines
 from collectors.reading.log.reader import read
 from collectors.reading.log.rules.noise import NOISE
@@ -124,7 +123,7 @@ def test_no_rule_takes_a_strangers_line(text: str) -> None:
 
 
 def test_the_one_search_finds_every_needle_and_only_needles() -> None:
-    wanted = {*(rule.needle for rule in RULES), *(rule.needle for rule in NOISE), *NEEDLES}
+    wanted = {*(rule.needle for rule in RULES), *(rule.needle for rule in NOISE), *needles.FAILURES}
     search = needles.any_rule()
     assert [needle for needle in wanted if not search.search(b"xx " + needle.encode())] == []
     assert not search.search(b"a line that is of no interest to anybody")

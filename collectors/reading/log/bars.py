@@ -10,7 +10,7 @@ import re
 from msgspec import Struct, structs
 
 from collectors.reading.log import phases
-from collectors.reading.log.lines import Line
+from collectors.reading.log.lines import BAR_MARKS, Line
 from collectors.reading.log.parts import Bar
 from collectors.reading.log.state import LogState
 
@@ -61,7 +61,7 @@ class Frame(Struct):
 
 def frame_of(text: str) -> Frame | None:
     """The last bar in a line, if it holds one; one without a label has the kind "bare"."""
-    at = max(text.rfind("% Completed |"), text.rfind("%|"))
+    at = max(text.rfind(mark) for mark in BAR_MARKS)
     if at < 0:
         return None
     window = text[max(0, at - _BEFORE) : at + _AFTER]

@@ -8,8 +8,8 @@ import re
 
 from msgspec import Struct, structs
 
-from collectors.reading.log.lines import Line
-from collectors.reading.log.rules.failures import CLIENT, DETAIL, ECHO, ENGINE_FILES, WHERE
+from collectors.reading.log.lines import BAR_MARKS, Line
+from collectors.reading.log.rules.story import CLIENTS_FAULT, DETAIL, ECHO, ENGINE_FILES, WHERE
 
 TRACEBACK = "Traceback (most recent call last)"
 # Printed before a traceback by uvicorn, asyncio, threading, logging and vLLM's core: the process goes on.
@@ -101,7 +101,7 @@ def shrugs(block: Block, exception: str) -> bool:
     """Whether what a process survived is nothing to tell: a client's mistake, or the interpreter's own end."""
     return (
         block.survived in _SILENT
-        or CLIENT.search(exception) is not None
+        or CLIENTS_FAULT.search(exception) is not None
         or ECHO.search(exception) is not None
     )
 
@@ -216,7 +216,7 @@ def _tail(block: Block, msg: str) -> Block | None:
 
 
 def _bar(msg: str) -> bool:
-    return "%|" in msg or "% Completed" in msg
+    return any(mark in msg for mark in BAR_MARKS)
 
 
 def _framed(block: Block, msg: str) -> Block:

@@ -14,24 +14,13 @@ from collectors.reading.log.conclude import Conclusion, conclude
 from collectors.reading.log.lines import Line
 from collectors.reading.log.memory import Memory
 from collectors.reading.log.outside import CLIENT, EXITED, MARKS, PYDANTIC, SHELL, USAGE
+from collectors.reading.log.rules.ends import FATAL, RAY_ENDS, READY, STOPPING
 from collectors.reading.log.rules.failure import GENERIC, SYMPTOMS, VAGUE
-from collectors.reading.log.rules.failures import (
-    DETAIL,
-    ENGINE_FILES,
-    FATAL,
-    HANG,
-    HANG_WHOLE,
-    KINDS,
-    NEEDLES,
-    RAY_ENDS,
-    READY,
-    STOPPING,
-    SUSPECT_FILES,
-    WORDS,
-)
+from collectors.reading.log.rules.failures import KINDS
+from collectors.reading.log.rules.story import DETAIL, ENGINE_FILES, HANG, HANG_WHOLE, SUSPECT_FILES, WORDS
 from collectors.reading.log.suspects import Suspect, Suspects, filled, suspect_of, told_better
 
-__all__ = ["NEEDLES", "CauseFinder", "Conclusion", "Suspects", "conclude"]
+__all__ = ["CauseFinder", "Conclusion", "Suspects", "conclude"]
 
 _SURE = VAGUE + 11  # a rule this specific proves a failure by itself, as long as the server was not ready
 _BLOCKS = 32
@@ -45,7 +34,7 @@ class _Is(Enum):
 
 
 class CauseFinder:
-    """Is given the lines that hold one of NEEDLES, and while `open` all lines, in order."""
+    """Is given the lines that hold a needle of failures (needles.py), and while `open` all lines, in order."""
 
     def __init__(self, suspects: Suspects) -> None:
         self._set(suspects)

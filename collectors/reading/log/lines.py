@@ -7,6 +7,7 @@ Buildkite, GitHub, Slurm, torchrun, Ray.
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +17,7 @@ RAW = (
     8_192  # bytes of a physical line that are looked at: config dumps run to 50 kB and say nothing further on
 )
 JSON = 65_536
+BAR_MARKS = ("% Completed |", "%|")  # one of them stands in each frame of a bar, behind its percent
 
 
 class Line(Struct):
@@ -57,15 +59,12 @@ _WRAPPER = re.compile(
 _SPELT_COLOUR = re.compile(r"(?:ESC|\^\[|␛)?\[\d{1,3}(?:;\d{1,3}){0,6}m(?!\])")
 _RESETS = ("[0m", "[0;0m")
 _PROC = re.compile(r" {0,8}\(([A-Za-z][^|\"'\[\]{}]{0,120}?) pid=(\d{1,10})(?:, ip=[\d.:a-f]{1,45})?\) ?")
-_GLUED = re.compile(
-    r"(?<=\S)\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) "
-)
+_SIGNED = r"\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) "
+_GLUED = re.compile(r"(?<=\S)" + _SIGNED)
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_LEVEL = f"({'|'.join(LEVELS)})"
 # A whole log on one line, as digests of issues have it: before each record's prefix, not between nested ones.
-_COLLAPSED = re.compile(
-    r"(?<=[^)]) (?=(?:\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker)[\w= ]{0,60} pid=\d{1,10}\) ){1,3}"
-    r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ :])"
-)
-_LEVEL = r"(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
+_COLLAPSED = re.compile(rf"(?<=[^)]) (?=(?:{_SIGNED}){{1,3}}(?:{'|'.join(LEVELS)})[ :])")
 _VLLM = re.compile(_LEVEL + r" (\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d{1,6})? \[?([^\]\s:\[]{1,200}:\d{1,6})\] ?")
 _UVICORN = re.compile(_LEVEL + r": {2,10}")
 _SGLANG = re.compile(
@@ -90,13 +89,12 @@ def clean(text: str) -> str:
 
 def lines(raw: bytes, lineno: int, offset: int, t: float) -> Iterator[Line]:
     """The Lines of one physical line (without its end): none when empty, several when records are glued together."""
-    if raw.lstrip()[:1] == b"{" and b'"message"' in raw[:JSON]:
-        records = _json(raw[:JSON], lineno, offset, t)
-        if records:
-            yield from records
-            return
-    if raw.lstrip()[:7] == b'{"log":' and (inner := _container(raw[:JSON])) is not None:
-        raw = inner
+    record = _json_object(raw[:JSON]) if raw.lstrip()[:1] == b"{" else {}
+    if isinstance(record.get("message"), str):
+        yield from _json(record, lineno, offset, t)
+        return
+    if isinstance(record.get("log"), str) and "stream" in record:  # docker's json-file
+        raw = record["log"].rstrip("\r\n").encode("utf-8", "replace")
     many = raw.count(b" pid=", 0, RAW) > 2
     text = clean(raw[: JSON if many else RAW].decode("utf-8", "replace")).rstrip().removesuffix("^M")
     if not text:
@@ -194,39 +192,28 @@ def _wraps(before: str) -> bool:
         before[-1:] in " \t:>]|"
         and not _QUOTED.search(before)
         and plain < 3
-        and not _LEVELS.intersection(words)
+        and not _LEVEL_WORDS.intersection(words)
     )
 
 
 _FURTHER = 120
 _QUOTED = re.compile(r"[\"'`]")
-_LEVELS = {
-    f"{level}{end}" for level in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL") for end in ("", ":")
-}
+_LEVEL_WORDS = {f"{level}{end}" for level in LEVELS for end in ("", ":")}
 
 
-def _container(raw: bytes) -> bytes | None:
-    """The line within docker's json-file record."""
-    try:
-        record = msgspec.json.decode(raw.strip())
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return None
-    said = record.get("log") if isinstance(record, dict) else None
-    return (
-        said.rstrip("\r\n").encode("utf-8", "replace")
-        if isinstance(said, str) and "stream" in record
-        else None
-    )
-
-
-def _json(raw: bytes, lineno: int, offset: int, t: float) -> list[Line]:
-    """vLLM 0.31+ with `--logging-config.formatter json`: asctime levelname name processName process message."""
+def _json_object(raw: bytes) -> dict[str, Any]:
+    """The object that the line is; {} for anything else."""
+    if b'"message"' not in raw and b'"log"' not in raw:
+        return {}
     try:
         record = msgspec.json.decode(raw.decode("utf-8", "replace").strip())
     except (msgspec.DecodeError, RecursionError):
-        return []
-    if not isinstance(record, dict) or not isinstance(record.get("message"), str):
-        return []
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _json(record: dict[str, Any], lineno: int, offset: int, t: float) -> list[Line]:
+    """vLLM 0.31+ with `--logging-config.formatter json`: asctime levelname name processName process message."""
     level, name, pid = record.get("levelname"), record.get("processName"), record.get("process")
     where, at = record.get("filename") or record.get("name"), record.get("lineno")
     stamp = re.search(r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d", str(record.get("asctime"))[:64])
@@ -237,7 +224,7 @@ def _json(raw: bytes, lineno: int, offset: int, t: float) -> list[Line]:
         line = Line(msg, lineno, offset, t, msg=msg, head="uvicorn" if uvicorn else "json")
         line.process = name[:80] if isinstance(name, str) and name != "MainProcess" else None
         line.pid = pid if isinstance(pid, int) and 0 < pid < 2**31 else None
-        line.level = level if level in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL") else None
+        line.level = level if level in LEVELS else None
         line.wall = stamp[0].replace("T", " ") if stamp else None
         line.source = None if uvicorn else f"{where}:{at}"[:80]
         found.append(line)

@@ -23,7 +23,7 @@ def muted_by(line: Line, model: str | None = None, users: tuple[UserNoise, ...] 
     for rule in _BY_NEEDLE.of(msg):
         if compiled(rule.pattern).search(msg) and not _matters(rule, model):
             return rule.id
-    if ("%|" in msg or "% Completed |" in msg) and frame_of(line.text) is not None:
+    if frame_of(line.text) is not None:
         return BARS
     # Last, so that what is skimmed (skim.py) counts the same with rules of the user's as without.
     return next((rule.id for rule in users if compiled(rule.pattern).search(line.text)), None)

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from collectors.reading.log import bars, needles, noise
-from collectors.reading.log.lines import lines
+from collectors.reading.log.lines import BAR_MARKS, lines
 from collectors.reading.log.rules.table import meant
 
 _PATHS = (
@@ -32,6 +32,7 @@ _FRAME = re.compile(
     rb"([^\r\n%|<]{1,200}?[: ] *)\d{1,3}%(?: Completed \||\|[^\r\n|]{0,200}\|) *(\d{1,9})/(\d{1,9})"
     rb" \[([\d:]{1,12})<([\d:]{1,12}|\?)(?:, *[\d.?]{1,12} ?[A-Za-z/]{0,12})?\] *$"
 )
+_MARKS = tuple(mark.encode() for mark in BAR_MARKS)
 _SAMPLE = b"  5%|5         | 1/20 [00:01<00:19,  1.00it/s]"
 
 
@@ -42,7 +43,7 @@ def before_answers(text: bytes) -> bool:
 
 def frame_of(raw: bytes) -> bars.Frame | None:
     """The frame that the physical line `raw` is, if it is that and nothing more."""
-    found = _FRAME.match(raw) if b"%|" in raw or b"% Completed |" in raw else None
+    found = _FRAME.match(raw) if any(mark in raw for mark in _MARKS) else None
     if found is None:
         return None
     sample = _of_label(found[1])

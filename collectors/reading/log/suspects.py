@@ -8,7 +8,8 @@ from collectors.reading.log.blocks import Block
 from collectors.reading.log.lines import Line
 from collectors.reading.log.parts import Problem
 from collectors.reading.log.rules.failure import GENERIC, HOLLOW, TRACE
-from collectors.reading.log.rules.failures import ECHO, KINDS, QUOTE
+from collectors.reading.log.rules.failures import KINDS
+from collectors.reading.log.rules.story import ECHO, QUOTE
 
 Rank = tuple[str | None, int | None]  # process and pid, as the prefix names them
 
