@@ -66,6 +66,11 @@ def drafter_of(argv: Sequence[str]) -> str | None:
     return model if isinstance(model, str) else None
 
 
+def speculates(argv: Sequence[str]) -> bool:
+    """Whether it asks for speculation, by any method: a drafter, n-grams, heads of its own."""
+    return any("speculative" in word or word == "-sc" for word in argv)
+
+
 def address(argv: Sequence[str], engine: str | None) -> tuple[str, int] | None:
     """Host and port that the server will bind ("": everywhere); None where it names no port that we understand."""
     port = value(argv, "--port") or str(DEFAULT_PORT.get(engine or "vllm", 8000))

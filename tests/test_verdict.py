@@ -114,6 +114,16 @@ def test_what_is_low_when_sampled_is_not_called_sick() -> None:
     assert "--temperature 0" in (said.next or "")
 
 
+def test_how_it_was_sampled_is_not_known_live() -> None:
+    """A drafter of 78 % at temperature 0 had 7 to 23 % at 1 on a real server: such a share alone is no proof."""
+    low = change(BAD, per_position=(0.07, 0.04, 0.03))
+    assert "or with requests that are sampled" in verdict(change(low, temperature=None)).sentence
+    assert "does not see this target" in verdict(change(low, temperature=0.0)).sentence
+    assert (
+        "does not see this target" in verdict(change(BAD, temperature=None)).sentence
+    )  # under 1 % is no sampling's
+
+
 def test_few_drafts_do_not_hide_a_speed_up() -> None:
     few = change(GOOD, drafts=40)
     assert verdict(few).sentence == "Too little data: 40 drafts (a verdict needs 200)."

@@ -19,7 +19,7 @@ def mark(folder: RunFolder, number: int) -> str:
 def bench(folder: RunFolder) -> str:
     """Starts the benchmark as a process of its own; it goes on when the screen is left."""
     done = subprocess.run(
-        self_argv("--state-dir", str(folder.path.parent.parent), "bench", folder.id, "--detach"),
+        self_argv("--state-dir", str(folder.root), "bench", folder.id, "--detach"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

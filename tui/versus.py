@@ -1,6 +1,9 @@
 """This run's benchmarks beside those of a run without speculation: read at the edge, looked up by the panels."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from msgspec import ValidationError, convert
 
 from collectors.reading.serving import Benchmark
 from collectors.record.folder import RunFolder
@@ -16,17 +19,12 @@ def read(folder: RunFolder) -> "Comparison | None":
 
 
 def cell(found: "Comparison | None", bench: Benchmark) -> "Cell | None":
-    """What `compare` says of one ended benchmark; by its concurrency, or by its name where the plan has none."""
-    rows = found.rows if found is not None else ()
-    plan = bench.plan
-    for row in rows:
-        asked = (row.concurrency, row.temperature, row.context)
-        planned = (plan.get("concurrency"), plan.get("temperature"), plan.get("context"))
-        named = row.cells[0].measured.name in (bench.id, bench.label)
-        if (
-            named
-            if planned[0] is None
-            else planned == asked or (planned[1] is None and planned[0] == asked[0])
-        ):
-            return row.cells[0]
-    return None
+    """What `compare` says of one ended benchmark: by its load where it was ours, else by its own name."""
+    if found is None:
+        return None
+    from launch.bench.result import Load
+
+    names = {bench.id, bench.label}
+    with suppress(ValidationError):  # another's benchmark: its plan may hold anything
+        names.add(convert(bench.plan, Load).name)
+    return next((row.cells[0] for row in found.rows if row.cells[0].measured.name in names), None)

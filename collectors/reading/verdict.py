@@ -133,8 +133,14 @@ def _sick(case: _Case) -> tuple[str, str, str | None] | None:
     else:
         fits = "consistent with a drafter for another target or domain"
     slower = f"Slower than no speculation: {case.times}. " if case.surely == "slower" else ""
-    said = f"{slower}Position 0 is accepted {first:.1%} of the time: the drafter does not see this target ({fits})."
-    return "bad", said, "specwatch doctor TARGET DRAFTER; or the same flags with another drafter"
+    rate = f"{slower}Position 0 is accepted {first:.1%} of the time"
+    then = "specwatch doctor TARGET DRAFTER; or the same flags with another drafter"
+    if (
+        case.it.temperature is None and first > 0.01
+    ):  # live, or another's benchmark: how it sampled is not known
+        said = f"{rate}: {fits}, or with requests that are sampled."
+        return "bad", said, f"specwatch bench, which asks at temperature 0; {then}"
+    return "bad", f"{rate}: the drafter does not see this target ({fits}).", then
 
 
 def _collapse(case: _Case) -> tuple[str, str, str | None] | None:

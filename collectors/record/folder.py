@@ -118,6 +118,11 @@ class RunFolder:
                 "`specwatch runs --prune` offers to remove such folders",
             ) from error
 
+    @property
+    def root(self) -> Path:
+        """The state directory that it lies in, below `runs/`."""
+        return self.path.parent.parent
+
     def keeper_lives(self) -> bool:
         return _held(self.keeper_lock)
 

@@ -64,7 +64,7 @@ def append(folder: RunFolder, info: RunInfo, state: State) -> None:
     if info.facts.model_path is None:
         return
     line = Line(key_of(info), past_run(state))
-    path = folder.path.parent.parent / FILE
+    path = folder.root / FILE
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:

@@ -1,50 +1,54 @@
 """The words of the command line as what the benchmark takes."""
 
+from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import click
 
 from collectors.errors import SpecwatchError
 
+Words = TypeVar("Words", int, float)
 
-def levels(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
+
+def _numbers(
+    value: str, kind: Callable[[str], Words], least: float, most: float, wanted: str
+) -> tuple[Words, ...]:
     """ "1,8" -> (1, 8)."""
     try:
-        levels = tuple(int(word) for word in value.split(",") if word.strip())
+        found = tuple(kind(word) for word in value.split(",") if word.strip())
     except ValueError:
-        levels = ()
-    if (not levels and value) or any(level < 1 or level > 4096 for level in levels):
-        raise click.BadParameter("whole numbers from 1 to 4096, with commas between: 1,8")
-    return levels
+        found = ()
+    if not found or not all(least <= number <= most for number in found):
+        raise click.BadParameter(wanted)
+    return found
+
+
+def requests(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
+    """() where nothing is asked for."""
+    return (
+        _numbers(value, int, 1, 4096, "whole numbers from 1 to 4096, with commas between: 1,8")
+        if value
+        else ()
+    )
+
+
+def concurrency(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
+    wanted = "whole numbers from 1 to 4096, each once, with commas between: 1,8"
+    found = _numbers(value, int, 1, 4096, wanted)
+    if len(set(found)) < len(found):
+        raise click.BadParameter(wanted)
+    return found
 
 
 def temperatures(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[float, ...]:
-    """ "0,0.7" -> (0.0, 0.7)."""
-    try:
-        found = tuple(dict.fromkeys(float(word) for word in value.split(",") if word.strip()))
-    except ValueError:
-        found = ()
-    if not found or not all(0 <= temperature <= 2 for temperature in found):
-        raise click.BadParameter("numbers from 0 to 2, with commas between: 0,0.7")
-    return found
+    found = _numbers(value, float, 0, 2, "numbers from 0 to 2, with commas between: 0,0.7")
+    return tuple(dict.fromkeys(found))
 
 
 def contexts(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
-    """ "0,8000" -> (0, 8000)."""
-    try:
-        found = tuple(dict.fromkeys(int(word) for word in value.split(",") if word.strip()))
-    except ValueError:
-        found = ()
-    if not found or not all(0 <= length <= 10_000_000 for length in found):
-        raise click.BadParameter("whole numbers of tokens, with commas between: 0,8000")
-    return found
-
-
-def each_once(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
-    found = levels(ctx, param, value)
-    if not found or len(set(found)) < len(found):
-        raise click.BadParameter("each once, with commas between: 1,8")
-    return found
+    found = _numbers(value, int, 0, 10_000_000, "whole numbers of tokens, with commas between: 0,8000")
+    return tuple(dict.fromkeys(found))
 
 
 def address(given: str | None) -> str:

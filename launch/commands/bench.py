@@ -36,7 +36,7 @@ class _SplitAtDashes(click.Command):
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--url", help="The server's address.  [the run's]")
 @click.option(
-    "--concurrency", default="1,8", callback=asked.each_once, show_default=True, help="Requests at a time."
+    "--concurrency", default="1,8", callback=asked.concurrency, show_default=True, help="Requests at a time."
 )
 @click.option(
     "--temperature", default="0", callback=asked.temperatures, show_default=True, help="Such as 0,1: each."
@@ -49,7 +49,7 @@ class _SplitAtDashes(click.Command):
     help="Tokens of text before each prompt: 0,8000.",
 )
 @click.option(
-    "--requests", default="", callback=asked.levels, help="Requests for each level.  [each prompt once]"
+    "--requests", default="", callback=asked.requests, help="Requests for each level.  [each prompt once]"
 )
 @click.option("--max-tokens", type=click.IntRange(1), default=128, show_default=True, help="Of each request.")
 @click.option(

@@ -1,12 +1,14 @@
 """What a run gains over its baseline: the newest run of the same target here that drafts nothing."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from collectors.errors import SpecwatchError
 from collectors.record import runs
 from collectors.record.folder import RunFolder, RunInfo
+from launch import argv
 from launch.compare.comparison import Comparison, compare
-from launch.compare.sides import Side, drafter_asked, load
+from launch.compare.sides import Side, load
 
 MOST = 5  # candidates that are looked into: one without a checkpoint is read from its beginning
 
@@ -30,17 +32,16 @@ def against_baseline(folder: RunFolder) -> Comparison | None:
 def _candidates(folder: RunFolder, info: RunInfo) -> Iterator[RunFolder]:
     alike = (
         other
-        for other, theirs in runs.scan(folder.path.parent.parent).runs
+        for other, theirs in runs.scan(folder.root).runs
         if other.id != folder.id
         and theirs.facts.model_path == info.facts.model_path
-        and not drafter_asked(theirs.facts.argv)
+        and not argv.speculates(theirs.facts.argv)
     )
-    for _, other in zip(range(MOST), alike, strict=False):
-        yield other
+    return islice(alike, MOST)
 
 
 def _side(folder: RunFolder) -> Side | None:
     try:
-        return load(folder.path.parent.parent, folder.id)
+        return load(folder.root, folder.id)
     except SpecwatchError:
         return None

@@ -1,7 +1,7 @@
 """What stands on one side of a comparison: a run, one benchmark of a run, or a saved result file."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from collectors.reading.serving import Benchmark, ServingState
 from collectors.record.folder import RunFolder, RunInfo
 from collectors.record.follow import Follower
 from collectors.record.runs import find, scan
+from launch import argv
 from launch.bench import ownresult
 from launch.bench.measured import measured, of_own, with_counters
 from launch.bench.result import OwnResult, Result
@@ -34,12 +35,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def speculates(self) -> bool:
         """By what was counted; where nothing could be, by how it was launched."""
-        argv = self.launch.facts.argv if self.launch is not None else ()
-        return any(level.speculates for level in self.levels) or drafter_asked(argv)
-
-
-def drafter_asked(argv: Sequence[str]) -> bool:
-    return any("speculative" in word or word == "-sc" for word in argv)
+        said = self.launch.facts.argv if self.launch is not None else ()
+        return any(level.speculates for level in self.levels) or argv.speculates(said)
 
 
 def load(state_dir: Path, spec: str) -> Side:

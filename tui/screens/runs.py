@@ -22,7 +22,7 @@ class RunsScreen(RunScreen):
     def on_screen_resume(self) -> None:
         from collectors.record import runs
 
-        self._found = runs.scan(self.monitor.folder.path.parent.parent).runs
+        self._found = runs.scan(self.monitor.folder.root).runs
         here = [n for n, (folder, _) in enumerate(self._found) if folder.id == self.monitor.folder.id]
         self._at = here[0] if here else 0
         super().on_screen_resume()

@@ -44,8 +44,8 @@ class Interpreter:
         return not polls and not phases.at_least(self.state, "serving")
 
     def frame(self, frame: bars.Frame, line: Line, stamp: Callable[[], None]) -> None:
-        """A frame of a bar, alone on `line`. `stamp` brings the state's time of day up to the line; it costs 8 µs, so it
-        is asked for only where a step begins."""
+        """A frame of a bar, alone on `line`. `stamp` brings the state's time of day up to the line; it costs 8 µs and
+        is called only where a step begins."""
         self.hidden[noise.BARS] += 1
         if self.lost or phases.at_least(self.state, "ready"):
             return
