@@ -11,11 +11,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import click  # noqa: E402
+import click  # noqa: E402  (found through the line above)
 
-from docs.glossary import MEANS  # noqa: E402
-from launch.cli import cli  # noqa: E402
-from launch.commands import COMMANDS  # noqa: E402
+from docs.glossary import MEANS  # noqa: E402  (as above)
+from launch.cli import cli  # noqa: E402  (as above)
+from launch.commands import COMMANDS  # noqa: E402  (as above)
 
 # The fact of which a field of a record's line is the writing, where its name does not say so.
 FACTS = {

@@ -136,9 +136,9 @@ def _stand_in() -> None:
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(fd)
-    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115  (open as long as we run)
     sys.stdout = sys.stdout or output.Closed()
-    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115  (likewise)
 
 
 def _run() -> int:

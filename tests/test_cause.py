@@ -311,7 +311,7 @@ def test_a_child_that_was_told_to_end_is_a_stop() -> None:
 
 
 def test_a_failure_stays_one_when_somebody_stops_its_remains() -> None:
-    assert conclude(suspects(start_failure(OOM)), stopping=True, stop_asked=True, exit=EXIT).failed
+    assert conclude(suspects(start_failure(OOM)), stopping=True, stop_asked=True, gone=EXIT).failed
     assert read(start_failure(OOM) + "\nINFO:     Shutting down").failed
     assert read(start_failure(OOM) + "\n" + READY).failed
 
@@ -323,11 +323,11 @@ def test_a_new_start_forgets_the_failure_before_it() -> None:
 
 
 def test_an_end_that_the_log_has_no_word_about() -> None:
-    killed = conclude(Suspects(), stopping=False, exit=events.Exit(t=9.0, signal=9), oom_kills=1)
+    killed = conclude(Suspects(), stopping=False, gone=events.Exit(t=9.0, signal=9), oom_kills=1)
     assert (killed.failed, killed.failed_t, killed.cause, killed.in_view) == (True, 9.0, None, False)
     assert "signal 9" in killed.problems[0].line
-    assert not conclude(Suspects(), stopping=True, exit=EXIT).failed
-    assert not conclude(Suspects(), stopping=False, exit=EXIT, stop_asked=True).failed
+    assert not conclude(Suspects(), stopping=True, gone=EXIT).failed
+    assert not conclude(Suspects(), stopping=False, gone=EXIT, stop_asked=True).failed
     assert not conclude(Suspects(), stopping=False).failed
 
 

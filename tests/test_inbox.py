@@ -36,7 +36,7 @@ def test_many_posters_lose_nothing(tmp_path: Path) -> None:
 
 def test_fields_arrive(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
-    inbox.post(folder, "bench_end", id="b1", label="c8", data={"tok_s": 12.5, "failed": None})
+    inbox.post(folder, "bench_end", pair="b1", label="c8", data={"tok_s": 12.5, "failed": None})
     (path,) = inbox.waiting(folder)
     assert inbox.read(path) == inbox.Asked(
         kind="bench_end", id="b1", label="c8", data={"tok_s": 12.5, "failed": None}

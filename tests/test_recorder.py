@@ -86,8 +86,8 @@ def bench(folder: RunFolder) -> Iterator[Bench]:
 
 def test_a_whole_run(bench: Bench) -> None:
     until(bench.ready, 20, "healthy")
-    inbox.post(bench.folder, "bench_begin", id="b", label="c1")
-    inbox.post(bench.folder, "bench_end", id="b", data={"x": 1})
+    inbox.post(bench.folder, "bench_begin", pair="b", label="c1")
+    inbox.post(bench.folder, "bench_end", pair="b", data={"x": 1})
     until(lambda: not inbox.waiting(bench.folder))
     bench.server.send_signal(signal.SIGKILL)
     reaped = time.monotonic()

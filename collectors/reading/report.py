@@ -119,7 +119,7 @@ def _conclusion(state: State, log: LogState) -> Conclusion:
     found = conclude(
         log.suspects,
         stopping=log.stopping_t is not None,
-        exit=_gone(state),
+        gone=_gone(state),
         stop_asked=_asked(state, log),
         oom_kills=state.hosts.oom_kills,
         phase=log.phase,

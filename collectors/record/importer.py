@@ -33,17 +33,17 @@ _TICKS = 100  # clock ticks a second on every Linux that a recording comes from
 OTHERS_S = 1.0  # no server answers sooner than this after its start: what does is another one
 
 
-def import_recording(path: Path, runs: Path, id: str) -> RunFolder:  # noqa: A002  (the run's own word)
-    """Make the run folder `runs`/`id`. A recording without an exit gives a record without Exit.
+def import_recording(path: Path, runs: Path, run_id: str) -> RunFolder:
+    """Make the run folder `runs`/`run_id`. A recording without an exit gives a record without Exit.
 
     Raises SpecwatchError when there is no log, or the run exists already.
     """
     recording = Recording(path)
-    folder = RunFolder.create(runs, recording.info(id))
+    folder = RunFolder.create(runs, recording.info(run_id))
     shutil.copyfile(recording.log, folder.server_log)
     folder.server_log.chmod(0o600)
     with folder.record.open("xb") as file:
-        file.writelines(wire.encode(wire.entry_of(event)) for event in recording.events(id))
+        file.writelines(wire.encode(wire.entry_of(event)) for event in recording.events(run_id))
     folder.record.chmod(0o600)
     return folder
 

@@ -34,11 +34,13 @@ def post(
     folder: RunFolder,
     kind: str,
     *,
-    id: str = "",  # noqa: A002  (the record's own word)
+    pair: str = "",
     label: str = "",
     data: dict[str, Any] | None = None,
 ) -> None:
-    """Ask the recorder of `folder`. Returns when the request is safely in the inbox, not when it is recorded.
+    """Ask the recorder of `folder`; one `pair` joins a benchmark's begin, progress and end.
+
+    Returns when the request is safely in the inbox, not when it is recorded.
 
     Raises SpecwatchError where the inbox cannot be written.
     """
@@ -49,7 +51,7 @@ def post(
     aside = folder.inbox / f".{name}"
     try:
         with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(Asked(kind=kind, id=id, label=label, data=data or {})))
+            file.write(msgspec.json.encode(Asked(kind=kind, id=pair, label=label, data=data or {})))
         aside.rename(folder.inbox / f"{name}.json")
     except OSError as error:
         raise SpecwatchError(

@@ -48,7 +48,7 @@ class Marks:
 
     def _post(self, kind: str, data: dict[str, Any]) -> None:
         if self._folder is not None:
-            inbox.post(self._folder, kind, id=self._id, label=self._label, data=data)
+            inbox.post(self._folder, kind, pair=self._id, label=self._label, data=data)
 
 
 def save(folder: RunFolder, result: Result) -> None:

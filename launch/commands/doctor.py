@@ -3,6 +3,7 @@
 import sys
 
 import click
+import msgspec
 
 from collectors.checks.findings import Diagnosis
 from collectors.errors import SpecwatchError
@@ -43,7 +44,7 @@ def command(target: str, drafter: str, as_json: bool, **options: object) -> None
     except ValueError as error:
         raise SpecwatchError(f"{given!r} is no version", "give it as the banner does: 0.16.0") from error
     runner = options.pop("runner") or ("v2" if version >= (0, 30) else "v1")
-    settings = Options(version=version, runner=str(runner), **options)  # type: ignore[arg-type]
+    settings = msgspec.convert({**options, "version": version, "runner": runner}, Options)
     diagnosis = examine(Pair(load(target), load(drafter), settings))
     if as_json:
         output.json(diagnosis)

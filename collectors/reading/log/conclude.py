@@ -26,7 +26,7 @@ def conclude(
     suspects: Suspects,
     *,
     stopping: bool,
-    exit: events.Exit | None = None,  # noqa: A002 -- the event's own name
+    gone: events.Exit | None = None,
     stop_asked: bool = False,
     oom_kills: int | None = None,
     phase: str = "starting",
@@ -42,8 +42,8 @@ def conclude(
         fatal = _unwinding(suspects)
     if fatal is not None and (suspects.hard or not stop_asked):
         return _failed(suspects, fatal, fatal.t, oom_kills)
-    if exit is not None and not orderly:
-        return _failed(suspects, _ended(exit, oom_kills), exit.t, oom_kills)
+    if gone is not None and not orderly:
+        return _failed(suspects, _ended(gone, oom_kills), gone.t, oom_kills)
     notes = tuple(suspects.notes.values())
     if suspects.hang is None or suspects.hang[1] < _HANGING:
         return Conclusion(False, None, None, True, notes)
@@ -59,17 +59,17 @@ def _unwinding(suspects: Suspects) -> Fatal | None:
     return Fatal("traceback", block.line, block.lineno, block.offset, block.t, block.process)
 
 
-def _ended(exit: events.Exit, oom_kills: int | None) -> Fatal:  # noqa: A002
+def _ended(gone: events.Exit, oom_kills: int | None) -> Fatal:
     """The end itself as the line to show, where the log has no word about it."""
-    if exit.signal is not None:
-        how = f"the server was killed by signal {exit.signal}"
-    elif exit.code is not None:
-        how = f"the server ended by itself with exit code {exit.code}"
+    if gone.signal is not None:
+        how = f"the server was killed by signal {gone.signal}"
+    elif gone.code is not None:
+        how = f"the server ended by itself with exit code {gone.code}"
     else:
-        how = f"the server is gone{': ' + exit.reason if exit.reason else ''}"
+        how = f"the server is gone{': ' + gone.reason if gone.reason else ''}"
     if oom_kills:
         how += f"; the OOM killer of its container struck {oom_kills} times"
-    return Fatal("ended", how, 0, 0, exit.t, None)
+    return Fatal("ended", how, 0, 0, gone.t, None)
 
 
 def _failed(suspects: Suspects, fatal: Fatal, since: float, oom_kills: int | None) -> Conclusion:
