@@ -304,3 +304,16 @@ def test_which_benchmark_of_a_run_is_taken_and_said(tmp_path: Path) -> None:
     assert any("cut short" in note for note in cut.notes)
     with pytest.raises(SpecwatchError, match="run r2 holds no finished benchmark"):
         load(tmp_path, "r2")
+
+
+def test_one_checkpoint_is_one_target_by_whatever_name_it_is_served() -> None:
+    """A benchmark's file says "tiny", a run's log "/m/target": amid a benchmark the newest baseline was passed over."""
+    launch = replace(info(), facts=RunFacts(model_path="/m/target"))
+    served = replace(side("base", c(1)), model="tiny", launch=launch)
+    logged = replace(
+        side("drafter", c(1, drafts=10, draft_tokens=30, accepted=5)), model="/m/target", launch=launch
+    )
+    assert len(compare([served, logged]).rows) == 1
+    other = replace(launch, facts=RunFacts(model_path="/m/other"))
+    with pytest.raises(SpecwatchError, match="another target"):
+        compare([served, replace(logged, launch=other)])

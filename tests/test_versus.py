@@ -42,7 +42,7 @@ def shown(folder: RunFolder) -> tuple[list[str], str]:
 def test_the_good_drafter_pays(runs: dict[str, RunFolder]) -> None:
     table, said = shown(runs["h200-good"])
     assert [row.split()[-1] for row in table] == ["×base", "2.24×", "2.09×"]
-    assert "Baseline: run h200-base; same launch but for one thing." in said
+    assert "Baseline: h200-base, the same but for one thing." in said
 
 
 def test_the_bad_drafter_is_slower_and_sick(runs: dict[str, RunFolder]) -> None:

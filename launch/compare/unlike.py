@@ -24,9 +24,10 @@ _PLACES = (
 
 
 def refuse_unlike(a: Side, b: Side) -> None:
-    if a.model and b.model and _model(a.model) != _model(b.model):
+    ours, theirs = _targets(a, b)
+    if ours and theirs and _bare(ours) != _bare(theirs):
         raise SpecwatchError(
-            f"{a.name} served {a.model}, {b.name} served {b.model}: another target is no baseline",
+            f"{a.name} served {ours}, {b.name} served {theirs}: another target is no baseline",
             "compare runs of one target",
         )
     for what in _REFUSED:
@@ -38,7 +39,14 @@ def refuse_unlike(a: Side, b: Side) -> None:
             )
 
 
-def _model(name: str) -> str:
+def _targets(a: Side, b: Side) -> tuple[str | None, str | None]:
+    """By the checkpoints where both launches are known: a benchmark names the model as it is served, a log as it lies
+    on disk."""
+    ours, theirs = (side.launch.facts.model_path if side.launch is not None else None for side in (a, b))
+    return (ours, theirs) if ours and theirs else (a.model, b.model)
+
+
+def _bare(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.rstrip("/").split("/")[-1].lower())
 
 

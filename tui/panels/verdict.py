@@ -39,12 +39,14 @@ def _judged(view: View, found: Chosen) -> tuple[Verdict, str]:
         return judge(measured(found.figures)), ""
     contrast = view.versus.contrasts[0]
     if contrast.controlled:
-        alike = "; same launch but for one thing"
+        alike = ", the same but for one thing"
     elif contrast.differences is None:
         alike = ""
     else:
-        alike = f"; {len(contrast.differences)} things differ" if contrast.differences else "; same launch"
-    return beside.verdict, f" Baseline: run {view.versus.baseline}{alike}."
+        alike = (
+            f"; {len(contrast.differences)} things differ" if contrast.differences else ", the same launch"
+        )
+    return beside.verdict, f" Baseline: {view.versus.baseline}{alike}."
 
 
 def measured(figures: Figures) -> Measured:
